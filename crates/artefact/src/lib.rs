@@ -1,1 +1,21 @@
-//! artefact
+//! What a run left behind, and what can be said about it without a model or a network.
+//!
+//! - [`suite`] what a person writes and what a run is planned from; [`yaml`] the strict reader under it.
+//! - [`record`], [`trajectory`], [`manifest`], [`summary`] the shapes of the plane-1 files.
+//! - [`store`] the run directory: names, atomic writes, the lock.
+//! - [`stats`] intervals and tests, and the aggregation of records to a summary.
+//! - [`report`] `report.html`; [`diff`] two runs compared; [`validate`] one run checked.
+//! - [`path`] paths that cannot leave their root.
+
+pub mod diff;
+pub mod manifest;
+pub mod path;
+pub mod record;
+pub mod report;
+pub mod stats;
+pub mod store;
+pub mod suite;
+pub mod summary;
+pub mod trajectory;
+pub mod validate;
+pub mod yaml;

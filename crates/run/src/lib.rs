@@ -1,1 +1,6 @@
-//! run
+//! How a run is made: data, prompt, ask, score, record.
+//!
+//! - [`dataset`] rows of any format to items, streamed; [`scorer`] one file for each scorer.
+
+pub mod dataset;
+pub mod scorer;

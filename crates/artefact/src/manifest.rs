@@ -1,0 +1,137 @@
+//! `manifest.json`: what a run directory holds and what it was made from.
+
+use std::collections::BTreeMap;
+
+use proofmark_canon::{Digest, Map, RunId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::record::Never;
+
+/// The version of the manifest's shape.
+pub const MANIFEST_SCHEMA: u32 = 1;
+
+/// Binds the files of a run together. It is written last: a directory that has one is complete.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// Every other plane-1 file by name, with the digest of its bytes.
+    #[schemars(with = "BTreeMap<String, String>")]
+    pub artifacts: BTreeMap<String, Digest>,
+    /// Always null: the command line is witness, not canon.
+    pub command: Option<Never>,
+    pub conditions: Conditions,
+    /// A moment on the time spine, never a clock's.
+    pub created_at: String,
+    pub datasets: Vec<DatasetEntry>,
+    pub determinism: Determinism,
+    pub evidence: Evidence,
+    pub harness: Harness,
+    pub models: Vec<ModelEntry>,
+    /// The suite's name.
+    pub name: String,
+    /// Null unless `determinism.deterministic_artifacts` is off.
+    pub platform: Option<Platform>,
+    pub record_count: u64,
+    pub records_file: String,
+    #[schemars(with = "String")]
+    pub run_id: RunId,
+    pub sampling: Sampling,
+    pub schema_version: u32,
+    pub status_counts: BTreeMap<String, u64>,
+    /// The suite's tasks in order, with the scorers whose verdicts the records hold.
+    pub tasks: Vec<TaskEntry>,
+    /// The version of Unicode behind case folding and normalisation.
+    pub unicode_version: String,
+}
+
+/// Which arms were asked for, and which really produced scored samples.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Conditions {
+    pub effective: Vec<String>,
+    pub requested: Vec<String>,
+}
+
+/// One dataset as it was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DatasetEntry {
+    #[schemars(with = "String")]
+    pub digest: Digest,
+    pub format: String,
+    /// Relative to the suite's root; null for inline rows and hub datasets.
+    pub path: Option<String>,
+    pub repo: Option<String>,
+    pub revision: Option<String>,
+    /// Rows that became items.
+    pub rows: u64,
+    /// Rows left out because they were bad and the suite said `on_bad_row: skip`.
+    pub rows_skipped: u64,
+    pub split: Option<String>,
+    pub task: String,
+}
+
+/// What was asked of determinism.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Determinism {
+    pub deterministic_artifacts: bool,
+    pub strict_serialization: bool,
+}
+
+/// Whether trajectories were recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Evidence {
+    pub full_bodies: bool,
+    pub recorded: bool,
+}
+
+/// The program that made the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Harness {
+    pub name: String,
+    pub version: String,
+}
+
+/// One model as the suite names it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ModelEntry {
+    pub id: String,
+    /// `provider:model-id`.
+    pub model: String,
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    pub params: Map,
+    pub provider: String,
+}
+
+/// The host, for people who asked to have it recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Platform {
+    pub arch: String,
+    pub os: String,
+}
+
+/// How answers were drawn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sampling {
+    pub n: u32,
+    pub seed: u64,
+    pub temperature: Option<f64>,
+    pub voting_attempts: Option<u32>,
+}
+
+/// One task and its scorers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskEntry {
+    pub id: String,
+    pub items: u64,
+    /// Names in the order in which records hold their scores; the first one is the headline.
+    pub scorers: Vec<String>,
+}

@@ -1,0 +1,379 @@
+//! A suite as a person writes it.
+//!
+//! Options are options here, and nothing has been looked up yet. [`super::resolve`] turns it to a
+//! [`super::plan::Plan`], which is what can be run and hashed.
+
+use proofmark_canon::{Digest, Map, Value};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::text::{PromptSource, TextSource};
+use crate::path::RelPath;
+
+/// A Proofmark suite: which models answer which tasks, under which conditions, and how answers are scored.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Suite {
+    /// Marks a suite whose defaults were made explicit by a run; do not write it by hand.
+    #[serde(default)]
+    pub resolved: Option<String>,
+    /// Names the suite in reports and run directories.
+    pub name: String,
+    /// One line for readers of the report.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Every sample's seed is derived from this one. Default: 0.
+    #[serde(default)]
+    pub seed: Option<u64>,
+    #[serde(default)]
+    pub sampling: Option<Sampling>,
+    pub models: Vec<Model>,
+    /// Named prompt arms. Default: one, called `default`, that changes nothing.
+    #[serde(default)]
+    pub conditions: Option<Conditions>,
+    pub tasks: Vec<Task>,
+    #[serde(default)]
+    pub determinism: Option<Determinism>,
+    #[serde(default)]
+    pub evidence: Option<Evidence>,
+}
+
+/// How answers are drawn from every model.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sampling {
+    /// Samples for each item, model and condition. Default: 1.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 10000))]
+    pub n: Option<u32>,
+    /// Sent to the model when set; the provider's default otherwise.
+    #[serde(default)]
+    pub temperature: Option<f64>,
+    #[serde(default)]
+    pub top_p: Option<f64>,
+    /// The most tokens an answer may have.
+    #[serde(default)]
+    pub max_tokens: Option<u32>,
+    /// The model stops before it writes one of these.
+    #[serde(default)]
+    pub stop: Option<Vec<String>>,
+}
+
+/// One model through one serving path.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// Names the model in keys and tables. Letters, digits, `-`, `_`, `.`.
+    pub id: String,
+    /// `provider:model-id`, for example `offline:noisy`.
+    pub model: String,
+    /// Parameters of this model; they win over `sampling`.
+    #[serde(default)]
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    pub params: Option<Map>,
+}
+
+/// A named prompt arm, so that one item is asked with and without an intervention.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Condition {
+    /// The system prompt of this arm; it wins over the task's.
+    #[serde(default)]
+    pub system: Option<TextSource>,
+    /// The prompt of this arm; it wins over the task's.
+    #[serde(default)]
+    pub prompt: Option<PromptSource>,
+    /// Parameters of this arm; they win over the model's.
+    #[serde(default)]
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    pub params: Option<Map>,
+    /// A structured YAML file whose fields templates can use as `token.*`.
+    #[serde(default)]
+    pub token: Option<RelPath>,
+}
+
+/// A condition in a list, with its name.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NamedCondition {
+    pub id: String,
+    #[serde(default)]
+    pub system: Option<TextSource>,
+    #[serde(default)]
+    pub prompt: Option<PromptSource>,
+    #[serde(default)]
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    pub params: Option<Map>,
+    #[serde(default)]
+    pub token: Option<RelPath>,
+}
+
+/// Conditions in the order in which they are written: a mapping by name, or a list with `id`s.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Conditions(pub Vec<(String, Condition)>);
+
+/// A dataset, a prompt and the scorers of its answers.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Task {
+    /// Names the task in keys and tables. Letters, digits, `-`, `_`, `.`.
+    pub id: String,
+    pub dataset: Dataset,
+    /// What is asked, as structured YAML (`brief.*` in templates) or plain markdown (`brief`).
+    #[serde(default)]
+    pub brief: Option<RelPath>,
+    /// A strict template over the row's fields. Default: `{{ input }}`.
+    #[serde(default)]
+    pub prompt: Option<PromptSource>,
+    #[serde(default)]
+    pub system: Option<TextSource>,
+    /// At least one; the first is the headline.
+    #[schemars(length(min = 1))]
+    pub scorers: Vec<Scorer>,
+}
+
+/// Where a task's rows come from and what their fields mean.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dataset {
+    pub format: Format,
+    /// The file, for `jsonl`, `csv` and `parquet`.
+    #[serde(default)]
+    pub path: Option<RelPath>,
+    /// The rows themselves, for `inline`.
+    #[serde(default)]
+    #[schemars(with = "Option<Vec<serde_json::Map<String, serde_json::Value>>>")]
+    pub rows: Option<Vec<Value>>,
+    /// `owner/name` on the hub, for `hf`.
+    #[serde(default)]
+    pub repo: Option<String>,
+    /// A commit, tag or branch on the hub. Required for `hf` unless `dataset_hash` is given or strictness is off.
+    #[serde(default)]
+    pub revision: Option<String>,
+    /// The configuration (subset) on the hub.
+    #[serde(default)]
+    pub config: Option<String>,
+    /// The split on the hub. Default: `test`.
+    #[serde(default)]
+    pub split: Option<String>,
+    /// Files of the hub repository to read instead of those found by config and split.
+    #[serde(default)]
+    pub data_files: Option<Vec<String>>,
+    /// Checked against what is read, never trusted.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub dataset_hash: Option<Digest>,
+    /// The field that names a row. Default: the digest of the row.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// The field that templates see as `input`. Default: `input` when rows have it.
+    #[serde(default)]
+    pub input: Option<String>,
+    /// The field that holds the gold answer; templates cannot see it. Default: `target` when rows have it.
+    #[serde(default)]
+    pub target: Option<String>,
+    /// The field that holds a list of options. Default: `choices` when rows have it.
+    #[serde(default)]
+    pub choices: Option<String>,
+    /// Fields that name attachments.
+    #[serde(default)]
+    pub files: Option<Vec<String>>,
+    /// Fields that are carried along and shown, but not given to templates.
+    #[serde(default)]
+    pub metadata: Option<Vec<String>>,
+    /// At most this many items, taken after the shuffle.
+    #[serde(default)]
+    pub limit: Option<u64>,
+    /// Puts items in an order that the suite's seed (or this number) fixes. Default: the file's order.
+    #[serde(default)]
+    pub shuffle: Option<Shuffle>,
+    /// What a malformed row does. Default: `fail`.
+    #[serde(default)]
+    pub on_bad_row: Option<OnBadRow>,
+    /// The separator of a `csv` file. Default: `,`.
+    #[serde(default)]
+    pub delimiter: Option<String>,
+}
+
+/// How a dataset is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// One JSON object a line.
+    Jsonl,
+    /// A header line, then rows.
+    Csv,
+    Parquet,
+    /// Rows in the suite itself.
+    Inline,
+    /// A dataset of the Hugging Face hub.
+    Hf,
+}
+
+/// Whether and how rows are shuffled: `true` for the suite's seed, a number for a seed of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shuffle {
+    Off,
+    SuiteSeed,
+    Seed(u64),
+}
+
+/// What a malformed row does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, serde::Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnBadRow {
+    /// Stops before anything is asked, naming the line.
+    #[default]
+    Fail,
+    /// Leaves the row out and counts it in the manifest.
+    Skip,
+}
+
+/// Strictness, on by default.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Determinism {
+    /// Refuse what has no deterministic form: integers that lose digits, hub datasets without a pin. Default: true.
+    #[serde(default)]
+    pub strict_serialization: Option<bool>,
+    /// Keep the host out of the manifest. Default: as `strict_serialization`.
+    #[serde(default)]
+    pub deterministic_artifacts: Option<bool>,
+}
+
+/// Whether trajectories are recorded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Evidence {
+    /// Default: false.
+    #[serde(default)]
+    pub record: Option<bool>,
+}
+
+/// How an answer is scored. Every scorer gives a value from 0 to 1, pass or fail, and a reason.
+///
+/// Serde sees an externally tagged enum; the YAML layer reads the `type` member as its tag, so
+/// that errors inside a scorer keep their place.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[schemars(tag = "type")]
+pub enum Scorer {
+    /// The answer is the target.
+    Exact {
+        #[serde(default)]
+        name: Option<String>,
+        /// Compare without regard to case. Default: false.
+        #[serde(default)]
+        ignore_case: Option<bool>,
+        /// Strip white space from both ends first. Default: true.
+        #[serde(default)]
+        trim: Option<bool>,
+        /// Drop punctuation and fold runs of white space first. Default: false.
+        #[serde(default)]
+        ignore_punctuation: Option<bool>,
+    },
+    /// The answer contains the target, or every one of a list of targets.
+    Includes {
+        #[serde(default)]
+        name: Option<String>,
+        #[serde(default)]
+        ignore_case: Option<bool>,
+    },
+    /// A regular expression finds something in the answer; its group is compared with the target.
+    Regex {
+        #[serde(default)]
+        name: Option<String>,
+        /// Rust regex syntax: linear time, no look-around.
+        pattern: String,
+        /// Which group (number or name) must equal the target. Without it a match is a pass.
+        #[serde(default)]
+        group: Option<Group>,
+        /// Which match counts. Default: `last`.
+        #[serde(default)]
+        take: Option<Take>,
+        #[serde(default)]
+        ignore_case: Option<bool>,
+    },
+    /// A number in the answer is the target within a tolerance.
+    Numeric {
+        #[serde(default)]
+        name: Option<String>,
+        /// Largest absolute difference. Default: 0.
+        #[serde(default)]
+        tolerance: Option<f64>,
+        /// Largest difference as a part of the target. Default: 0.
+        #[serde(default)]
+        relative_tolerance: Option<f64>,
+        /// Which number of the answer counts. Default: `last`.
+        #[serde(default)]
+        take: Option<Take>,
+    },
+    /// The answer names the right option, by letter or by its text.
+    Choice {
+        #[serde(default)]
+        name: Option<String>,
+    },
+    /// The answer as a set of entries: the value is F1 against the target's set.
+    Set {
+        #[serde(default)]
+        name: Option<String>,
+        /// What separates entries. Default: comma, semicolon or line end.
+        #[serde(default)]
+        separator: Option<String>,
+        #[serde(default)]
+        ignore_case: Option<bool>,
+        /// F1 from which the answer passes. Default: 1.
+        #[serde(default)]
+        threshold: Option<f64>,
+    },
+    /// The answer is JSON that a schema accepts.
+    JsonSchema {
+        #[serde(default)]
+        name: Option<String>,
+        /// The schema itself.
+        #[serde(default)]
+        #[schemars(with = "Option<serde_json::Value>")]
+        schema: Option<Value>,
+        /// Or a file that holds it.
+        #[serde(default)]
+        file: Option<RelPath>,
+        /// Also require the parsed answer to equal the target. Default: false.
+        #[serde(default)]
+        match_target: Option<bool>,
+    },
+    /// GAIA's official quasi-exact match.
+    Gaia {
+        #[serde(default)]
+        name: Option<String>,
+    },
+    /// Any program: one JSON request a line on stdin, one JSON verdict a line on stdout.
+    Command {
+        #[serde(default)]
+        name: Option<String>,
+        /// Program and arguments; run in the suite's folder, no shell.
+        #[schemars(length(min = 1))]
+        command: Vec<String>,
+        /// Seconds until an answer must come. Default: 30.
+        #[serde(default)]
+        timeout: Option<f64>,
+        /// Files of the program, hashed as inputs.
+        #[serde(default)]
+        files: Option<Vec<RelPath>>,
+    },
+}
+
+/// A group of a regular expression.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Group {
+    Number(u32),
+    Name(String),
+}
+
+/// Which of several finds counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, serde::Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Take {
+    First,
+    #[default]
+    Last,
+}

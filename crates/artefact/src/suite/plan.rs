@@ -1,0 +1,146 @@
+//! A suite with every default made explicit: what is run, hashed and written to `config.resolved.yaml`.
+//!
+//! A plan's canonical JSON is itself a valid suite. Reading it back gives the same plan, so that
+//! running `config.resolved.yaml` gives the same `run_id`.
+
+use proofmark_canon::{Digest, Map, Value};
+use serde::Serialize;
+
+use super::config::{Format, Group, OnBadRow, Take};
+use super::text::{PromptSource, TextSource};
+use crate::path::RelPath;
+
+/// Written as `resolved:`, and refused when it names another version.
+pub const RESOLVED_MARK: &str = "proofmark.suite/1";
+
+/// Everything a run does, before anything is done.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Plan {
+    pub resolved: &'static str,
+    pub name: String,
+    pub description: Option<String>,
+    pub seed: u64,
+    pub sampling: SamplingPlan,
+    pub models: Vec<ModelPlan>,
+    pub conditions: Vec<ConditionPlan>,
+    pub tasks: Vec<TaskPlan>,
+    pub determinism: DeterminismPlan,
+    pub evidence: EvidencePlan,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SamplingPlan {
+    pub n: u32,
+    pub temperature: Option<f64>,
+    pub top_p: Option<f64>,
+    pub max_tokens: Option<u32>,
+    pub stop: Option<Vec<String>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ModelPlan {
+    pub id: String,
+    /// `provider:model-id`.
+    pub model: String,
+    pub params: Map,
+}
+
+impl ModelPlan {
+    /// The part before the first colon.
+    pub fn provider(&self) -> &str {
+        self.model.split_once(':').map_or(self.model.as_str(), |(provider, _)| provider)
+    }
+
+    /// The part after the first colon.
+    pub fn model_id(&self) -> &str {
+        self.model.split_once(':').map_or("", |(_, id)| id)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ConditionPlan {
+    pub id: String,
+    pub system: Option<TextSource>,
+    pub prompt: Option<PromptSource>,
+    pub params: Map,
+    pub token: Option<RelPath>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TaskPlan {
+    pub id: String,
+    pub dataset: DatasetPlan,
+    pub brief: Option<RelPath>,
+    pub prompt: PromptSource,
+    pub system: Option<TextSource>,
+    pub scorers: Vec<ScorerPlan>,
+}
+
+/// Where rows come from. Fields that do not belong to the format are `None`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DatasetPlan {
+    pub format: Format,
+    pub path: Option<RelPath>,
+    pub rows: Option<Vec<Value>>,
+    pub repo: Option<String>,
+    /// For `hf`: the commit that the revision named when the run was planned.
+    pub revision: Option<String>,
+    pub config: Option<String>,
+    pub split: Option<String>,
+    pub data_files: Option<Vec<String>>,
+    /// What was read. `None` until the data has been read once; never `None` in a plan that runs.
+    pub dataset_hash: Option<Digest>,
+    pub id: Option<String>,
+    pub input: Option<String>,
+    pub target: Option<String>,
+    pub choices: Option<String>,
+    pub files: Vec<String>,
+    pub metadata: Vec<String>,
+    pub limit: Option<u64>,
+    /// `None` for the file's order, otherwise the seed of the shuffle.
+    pub shuffle: Option<u64>,
+    pub on_bad_row: OnBadRow,
+    pub delimiter: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct DeterminismPlan {
+    pub strict_serialization: bool,
+    pub deterministic_artifacts: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct EvidencePlan {
+    pub record: bool,
+}
+
+/// A scorer with every default filled.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ScorerPlan {
+    Exact { name: String, ignore_case: bool, trim: bool, ignore_punctuation: bool },
+    Includes { name: String, ignore_case: bool },
+    Regex { name: String, pattern: String, group: Option<Group>, take: Take, ignore_case: bool },
+    Numeric { name: String, tolerance: f64, relative_tolerance: f64, take: Take },
+    Choice { name: String },
+    Set { name: String, separator: Option<String>, ignore_case: bool, threshold: f64 },
+    JsonSchema { name: String, schema: Option<Value>, file: Option<RelPath>, match_target: bool },
+    Gaia { name: String },
+    Command { name: String, command: Vec<String>, timeout: f64, files: Vec<RelPath> },
+}
+
+impl ScorerPlan {
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Exact { name, .. }
+            | Self::Includes { name, .. }
+            | Self::Regex { name, .. }
+            | Self::Numeric { name, .. }
+            | Self::Choice { name }
+            | Self::Set { name, .. }
+            | Self::JsonSchema { name, .. }
+            | Self::Gaia { name }
+            | Self::Command { name, .. } => name,
+        }
+    }
+}

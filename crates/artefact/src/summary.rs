@@ -1,0 +1,141 @@
+//! `summary.json`: the numbers people read, each with its interval.
+
+use proofmark_canon::RunId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::record::Usage;
+
+/// The version of the summary's shape.
+pub const SUMMARY_SCHEMA: u32 = 1;
+
+/// Aggregates of one run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    /// Task × model × condition × scorer, in the suite's order.
+    pub cells: Vec<Cell>,
+    /// Each condition against the suite's first one, item by item.
+    pub comparisons: Vec<Comparison>,
+    /// Model × condition over all tasks, by each task's first scorer: the headline table.
+    pub models: Vec<ModelRow>,
+    pub name: String,
+    #[schemars(with = "String")]
+    pub run_id: RunId,
+    pub schema_version: u32,
+    /// Task over all models and conditions, by the task's first scorer.
+    pub tasks: Vec<TaskRow>,
+    pub totals: Totals,
+}
+
+/// How many samples came to what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Counts {
+    pub attempted: u64,
+    /// Without an answer or without a score.
+    pub errored: u64,
+    pub passed: u64,
+    pub scored: u64,
+}
+
+/// A mean over scored samples and how sure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Estimate {
+    pub interval: Interval,
+    /// Items that have at least one scored sample: the independent units behind the interval.
+    pub items: u64,
+    pub mean: f64,
+}
+
+/// A confidence interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Interval {
+    pub high: f64,
+    /// Coverage, 0.95.
+    pub level: f64,
+    pub low: f64,
+    pub method: Method,
+}
+
+/// How an interval was computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// Wilson score interval: pass or fail, one sample an item.
+    Wilson,
+    /// Percentile bootstrap over items, from a seed that the run fixes.
+    Bootstrap,
+    /// Normal approximation over items, where they are too many for resampling to differ.
+    Normal,
+}
+
+/// One task × model × condition × scorer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cell {
+    pub condition: String,
+    pub counts: Counts,
+    /// Null when nothing was scored.
+    pub estimate: Option<Estimate>,
+    pub model: String,
+    /// Whether this is the task's first scorer.
+    pub primary: bool,
+    pub scorer: String,
+    pub task: String,
+    pub usage: Usage,
+}
+
+/// One row of the headline table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ModelRow {
+    pub condition: String,
+    pub counts: Counts,
+    pub estimate: Option<Estimate>,
+    pub model: String,
+    pub usage: Usage,
+}
+
+/// One task over all models and conditions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskRow {
+    pub counts: Counts,
+    pub estimate: Option<Estimate>,
+    pub task: String,
+}
+
+/// A condition against the baseline, paired by item.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Comparison {
+    /// The suite's first condition.
+    pub baseline: String,
+    pub condition: String,
+    /// Mean of (condition − baseline) over items that both answered.
+    pub difference: f64,
+    pub interval: Interval,
+    pub items: u64,
+    /// Items on which the condition scored lower.
+    pub losses: u64,
+    pub model: String,
+    /// Null for all tasks together.
+    pub task: Option<String>,
+    pub ties: u64,
+    /// Items on which the condition scored higher.
+    pub wins: u64,
+}
+
+/// The whole run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Totals {
+    /// Null until a price table is given.
+    pub cost_usd: Option<f64>,
+    pub counts: Counts,
+    pub items: u64,
+    pub usage: Usage,
+}

@@ -1,0 +1,119 @@
+//! Files that appear whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use proofmark_canon::{Digest, Hasher};
+
+/// Writes a file through a temporary sibling, syncs it and renames it into place.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<Digest> {
+    let mut file = AtomicFile::create(path)?;
+    file.write_all(bytes)?;
+    file.commit()
+}
+
+/// A file under construction: buffered, hashed on the way, invisible until [`AtomicFile::commit`].
+///
+/// Dropped without a commit, it leaves nothing behind.
+pub struct AtomicFile {
+    // `Option` so that `commit` can take it apart; always `Some` before.
+    file: Option<BufWriter<File>>,
+    hasher: Hasher,
+    temporary: PathBuf,
+    target: PathBuf,
+}
+
+impl AtomicFile {
+    pub fn create(target: &Path) -> io::Result<Self> {
+        let name = target.file_name().ok_or_else(|| io::Error::other("the path names no file"))?;
+        let mut temporary_name = std::ffi::OsString::from(".");
+        temporary_name.push(name);
+        temporary_name.push(".partial");
+        let temporary = target.with_file_name(temporary_name);
+        let file = BufWriter::with_capacity(256 * 1024, File::create(&temporary)?);
+        Ok(Self { file: Some(file), hasher: Hasher::new(), temporary, target: target.to_owned() })
+    }
+
+    /// Syncs the file, gives it its name and returns the digest of its bytes.
+    pub fn commit(mut self) -> io::Result<Digest> {
+        let file = self.file.take().ok_or_else(|| io::Error::other("committed twice"))?;
+        let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.sync_all()?;
+        fs::rename(&self.temporary, &self.target)?;
+        if let Some(parent) = self.target.parent() {
+            sync_dir(parent)?;
+        }
+        Ok(std::mem::take(&mut self.hasher).finish())
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let file = self.file.as_mut().ok_or_else(|| io::Error::other("written after the commit"))?;
+        // All or an error: a short count would make hash and file disagree.
+        file.write_all(bytes)?;
+        self.hasher.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
+impl Drop for AtomicFile {
+    fn drop(&mut self) {
+        if self.file.take().is_some() {
+            // Nothing better can be done here; a leftover is hidden and is overwritten next time.
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+/// Makes renames in a directory durable.
+pub fn sync_dir(dir: &Path) -> io::Result<()> {
+    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+    File::open(dir)?.sync_all()
+}
+
+/// Returns the digest and the length of a file's bytes.
+pub fn digest_file(path: &Path) -> io::Result<(Digest, u64)> {
+    let mut file = File::open(path)?;
+    let mut hasher = Hasher::new();
+    let mut buffer = vec![0; 256 * 1024];
+    let mut length = 0;
+    loop {
+        let read = file.read(&mut buffer)?;
+        if read == 0 {
+            return Ok((hasher.finish(), length));
+        }
+        hasher.update(&buffer[..read]);
+        length += read as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_not_committed_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.json");
+        let mut file = AtomicFile::create(&path).unwrap();
+        file.write_all(b"half").unwrap();
+        drop(file);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_committed_file_has_the_digest_it_says() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.json");
+        let digest = write_atomic(&path, b"whole").unwrap();
+        assert_eq!(digest_file(&path).unwrap(), (digest, 5));
+        assert_eq!(digest, Digest::of(b"whole"));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,21 @@
+//! Names of the files of a run.
+
+pub const RECORDS: &str = "records.jsonl";
+pub const TRAJECTORIES: &str = "trajectories.jsonl";
+pub const MANIFEST: &str = "manifest.json";
+pub const CONFIG: &str = "config.resolved.yaml";
+pub const SUMMARY: &str = "summary.json";
+pub const REPORT_HTML: &str = "report.html";
+
+/// All files of plane 1, in the order in which they are published. The manifest comes last: a
+/// directory that has one is complete.
+pub const PLANE_1: [&str; 6] = [RECORDS, TRAJECTORIES, CONFIG, SUMMARY, REPORT_HTML, MANIFEST];
+
+/// Work in progress. It is there while a run is unfinished and marks the directory as ours.
+pub const WORK: &str = ".proofmark";
+/// What the unfinished run is (inside [`WORK`]).
+pub const WORK_HEADER: &str = "run.json";
+/// Finished samples, in the order in which they finished (inside [`WORK`]).
+pub const JOURNAL: &str = "journal.jsonl";
+/// Held by the process that writes (inside [`WORK`]).
+pub const LOCK: &str = "lock";

@@ -33,7 +33,7 @@ fn snippet(span: Span, source: &str) -> Option<String> {
     }
     let marked = word_length(&characters[at..]);
     // A long line is cut to a window around the place.
-    let start = if characters.len() <= WIDEST_LINE { 0 } else { at.saturating_sub(WIDEST_LINE / 3) };
+    let start = at.saturating_sub(WIDEST_LINE / 3).min(characters.len().saturating_sub(WIDEST_LINE));
     let end = characters.len().min(start + WIDEST_LINE);
 
     let (mut shown, mut mark) = (String::new(), String::new());

@@ -55,14 +55,14 @@ pub(super) fn as_number(text: &str) -> Option<Result<Number, YamlError>> {
         let number = text.parse().ok().and_then(Number::new);
         let too_large = || {
             YamlError::new(format!("the number {} is too large", excerpt(text)))
-                .with_hint("write it in quotes if it is text; numbers go up to 1.7976931348623157e+308")
+                .with_hint("write a smaller number, or put it in quotes if it is text")
         };
         return Some(number.ok_or_else(too_large));
     }
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
         let error = YamlError::new(format!("`{text}` has no canonical form"));
-        return Some(Err(error.with_hint("numbers are finite; write it in quotes if it is text")));
+        return Some(Err(error.with_hint("write a finite number, or put it in quotes if it is text")));
     }
     None
 }
@@ -134,7 +134,7 @@ fn exact_integer(text: &str) -> Option<Number> {
 
 fn loses_digits(text: &str) -> YamlError {
     YamlError::new(format!("the integer {} is beyond 2^53 and would lose digits", excerpt(text)))
-        .with_hint("write it in quotes to keep every digit")
+        .with_hint("write a smaller number, or put it in quotes if it is text")
 }
 
 #[cfg(test)]

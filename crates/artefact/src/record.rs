@@ -61,6 +61,44 @@ pub struct Record {
     pub usage: Usage,
 }
 
+/// A record whose parts are still elsewhere: what a run encodes, without copying texts.
+///
+/// Same names in the same order as [`Record`]; a test keeps them together.
+#[derive(Debug, Clone, Serialize)]
+pub struct RecordRef<'a> {
+    pub condition: &'a str,
+    pub error: Option<&'a SampleError>,
+    pub expected: &'a Value,
+    pub finish_reason: Option<&'a str>,
+    pub input: InputRef<'a>,
+    pub item_id: &'a str,
+    pub key: &'a SampleKey,
+    pub latency_ms: Option<Never>,
+    pub model: &'a str,
+    pub ordinal: u64,
+    pub output: Option<&'a Output>,
+    pub output_fingerprint: Digest,
+    pub provider: &'a str,
+    pub run_id: RunId,
+    pub sample: u32,
+    pub schema_version: u32,
+    pub scores: &'a [Score],
+    pub seed: SampleSeed,
+    pub started_at: &'a str,
+    pub status: Status,
+    pub task: &'a str,
+    pub tool_calls: u32,
+    pub turns: u32,
+    pub usage: Usage,
+}
+
+/// See [`Input`].
+#[derive(Debug, Clone, Serialize)]
+pub struct InputRef<'a> {
+    pub fingerprint: Digest,
+    pub messages: &'a [Message],
+}
+
 /// How a sample ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -183,3 +221,49 @@ pub fn output_fingerprint(
 
 /// The error class of a sample whose answer came but could not be scored.
 pub const SCORER_ERROR: &str = "scorer";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_of_a_record_are_one_text() {
+        let run_id = RunId::from_digest(&Digest::of(b"x"));
+        let key = SampleKey::new("t", "i", "m", "c", 0);
+        let expected = Value::from("gold");
+        let messages = [Message { content: "q".into(), role: Role::User }];
+        let output = Output { text: "a".into() };
+        let error = SampleError { class: "scorer".into(), message: "broke".into() };
+        let scores = [Score { explanation: "e".into(), passed: true, scorer: "exact".into(), value: 0.5 }];
+        let line = proofmark_canon::to_vec(&RecordRef {
+            condition: "c",
+            error: Some(&error),
+            expected: &expected,
+            finish_reason: Some("stop"),
+            input: InputRef { fingerprint: Digest::of(b"in"), messages: &messages },
+            item_id: "i",
+            key: &key,
+            latency_ms: None,
+            model: "m",
+            ordinal: 3,
+            output: Some(&output),
+            output_fingerprint: Digest::of(b"out"),
+            provider: "offline",
+            run_id,
+            sample: 0,
+            schema_version: RECORD_SCHEMA,
+            scores: &scores,
+            seed: SampleSeed::derive(0, "k"),
+            started_at: "2000-01-01T00:00:00.000Z",
+            status: Status::Error,
+            task: "t",
+            tool_calls: 0,
+            turns: 1,
+            usage: Usage::default(),
+        })
+        .unwrap();
+        let record: Record = serde_json::from_slice(&line).unwrap();
+        assert_eq!(proofmark_canon::to_vec(&record).unwrap(), line);
+        assert_eq!(record.error, Some(error));
+    }
+}

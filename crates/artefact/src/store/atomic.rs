@@ -26,11 +26,16 @@ pub struct AtomicFile {
 
 impl AtomicFile {
     pub fn create(target: &Path) -> io::Result<Self> {
+        Self::create_in(target.parent().unwrap_or(Path::new("")), target)
+    }
+
+    /// Keeps the unfinished file in a folder on the same file system.
+    pub fn create_in(folder: &Path, target: &Path) -> io::Result<Self> {
         let name = target.file_name().ok_or_else(|| io::Error::other("the path names no file"))?;
         let mut temporary_name = std::ffi::OsString::from(".");
         temporary_name.push(name);
         temporary_name.push(".partial");
-        let temporary = target.with_file_name(temporary_name);
+        let temporary = folder.join(temporary_name);
         let file = BufWriter::with_capacity(256 * 1024, File::create(&temporary)?);
         Ok(Self { file: Some(file), hasher: Hasher::new(), temporary, target: target.to_owned() })
     }

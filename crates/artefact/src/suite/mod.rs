@@ -1,6 +1,12 @@
 //! Suites: as written ([`config`]), as resolved ([`plan`]), and how one becomes the other ([`resolve`]).
+//!
+//! [`load`] reads the file, [`assets`] the files it names, [`identity`] says what makes a run the same run.
 
+pub mod assets;
 pub mod config;
+pub mod identity;
+pub mod load;
 pub mod plan;
+pub mod problem;
 pub mod resolve;
 pub mod text;

@@ -1,1 +1,472 @@
-//! stub
+//! Turns a suite as written to a plan, or says everything that is wrong with it.
+
+use std::collections::BTreeSet;
+
+use proofmark_canon::Map;
+
+use super::config::{self, Conditions, Format, Scorer, Shuffle, Suite};
+use super::plan::{
+    ConditionPlan, DatasetPlan, DeterminismPlan, EvidencePlan, ModelPlan, Plan, RESOLVED_MARK, SamplingPlan,
+    ScorerPlan, TaskPlan,
+};
+use super::problem::{Place, Problem};
+use super::text::{PromptSource, TextSource};
+use crate::yaml::suggest;
+
+/// What the command line changes. It becomes part of the plan, and so of the run's identity.
+#[derive(Debug, Clone, Default)]
+pub struct Overrides {
+    /// Keep only these tasks, models or conditions.
+    pub only: Vec<Only>,
+    /// At most this many items a task.
+    pub max_items: Option<u64>,
+    pub strict_serialization: Option<bool>,
+    pub deterministic_artifacts: Option<bool>,
+    pub record_evidence: Option<bool>,
+}
+
+/// One `--only KIND=ID`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Only {
+    Task(String),
+    Model(String),
+    Condition(String),
+}
+
+/// The most samples an item may have.
+const MAX_N: u32 = 10_000;
+
+/// Fills in every default and checks what the types cannot.
+pub fn resolve(suite: Suite, overrides: &Overrides) -> Result<Plan, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let top = Place::top();
+    if let Some(mark) = suite.resolved.as_deref().filter(|mark| *mark != RESOLVED_MARK) {
+        problems.push(
+            Problem::at(top.key("resolved"), format!("`{mark}` is not a version of resolved suites that we know"))
+                .hint(format!("expected `{RESOLVED_MARK}`")),
+        );
+    }
+    if suite.name.trim().is_empty() || suite.name.len() > 200 || suite.name.chars().any(char::is_control) {
+        problems.push(Problem::at(top.key("name"), "the name must have 1 to 200 printable characters"));
+    }
+    if suite.seed.is_some_and(|seed| seed > proofmark_canon::Number::MAX_SAFE) {
+        problems.push(Problem::at(top.key("seed"), "a seed must be below 2^53"));
+    }
+    let seed = suite.seed.unwrap_or(0);
+    let sampling = resolve_sampling(suite.sampling.unwrap_or_default(), &mut problems);
+    let models = resolve_models(suite.models, &mut problems);
+    let conditions = resolve_conditions(suite.conditions, &mut problems);
+    let strict = overrides.strict_serialization.or(suite.determinism.and_then(|d| d.strict_serialization));
+    let strict = strict.unwrap_or(true);
+    let artifacts = overrides.deterministic_artifacts.or(suite.determinism.and_then(|d| d.deterministic_artifacts));
+    let determinism =
+        DeterminismPlan { strict_serialization: strict, deterministic_artifacts: artifacts.unwrap_or(strict) };
+    let record = overrides.record_evidence.or(suite.evidence.and_then(|e| e.record)).unwrap_or(false);
+    let tasks = resolve_tasks(suite.tasks, seed, strict, overrides.max_items, &mut problems);
+    let mut plan = Plan {
+        resolved: RESOLVED_MARK,
+        name: suite.name,
+        description: suite.description,
+        seed,
+        sampling,
+        models,
+        conditions,
+        tasks,
+        determinism,
+        evidence: EvidencePlan { record },
+    };
+    if problems.is_empty() {
+        keep_only(&mut plan, &overrides.only, &mut problems);
+    }
+    if problems.is_empty() { Ok(plan) } else { Err(problems) }
+}
+
+fn resolve_sampling(sampling: config::Sampling, problems: &mut Vec<Problem>) -> SamplingPlan {
+    let place = Place::top().key("sampling");
+    let n = sampling.n.unwrap_or(1);
+    if n == 0 || n > MAX_N {
+        problems.push(Problem::at(place.key("n"), format!("n is {n}, expected 1 to {MAX_N}")));
+    }
+    if sampling.temperature.is_some_and(|t| !(0.0..=10.0).contains(&t)) {
+        problems.push(Problem::at(place.key("temperature"), "expected a temperature from 0 to 10"));
+    }
+    if sampling.top_p.is_some_and(|p| !(0.0..=1.0).contains(&p)) {
+        problems.push(Problem::at(place.key("top_p"), "expected a probability from 0 to 1"));
+    }
+    if sampling.max_tokens == Some(0) {
+        problems.push(Problem::at(place.key("max_tokens"), "expected at least 1"));
+    }
+    let config::Sampling { temperature, top_p, max_tokens, stop, .. } = sampling;
+    SamplingPlan { n, temperature, top_p, max_tokens, stop }
+}
+
+fn resolve_models(models: Vec<config::Model>, problems: &mut Vec<Problem>) -> Vec<ModelPlan> {
+    let place = Place::top().key("models");
+    if models.is_empty() {
+        problems.push(
+            Problem::at(place.clone(), "a suite needs at least one model")
+                .hint("try `{id: noisy, model: \"offline:noisy\"}`"),
+        );
+    }
+    check_ids(&place, models.iter().map(|model| model.id.as_str()), "model", problems);
+    let mut plans = Vec::new();
+    for (at, model) in models.into_iter().enumerate() {
+        let named = model.model.split_once(':').is_some_and(|(provider, id)| !provider.is_empty() && !id.is_empty());
+        if !named {
+            problems.push(
+                Problem::at(place.index(at).key("model"), format!("`{}` names no provider", model.model))
+                    .hint("write `provider:model-id`, for example `offline:noisy`"),
+            );
+        }
+        plans.push(ModelPlan { id: model.id, model: model.model, params: model.params.unwrap_or_default() });
+    }
+    plans
+}
+
+fn resolve_conditions(conditions: Option<Conditions>, problems: &mut Vec<Problem>) -> Vec<ConditionPlan> {
+    let place = Place::top().key("conditions");
+    let conditions = match conditions {
+        None => vec![("default".to_owned(), config::Condition::default())],
+        Some(Conditions(conditions)) => {
+            if conditions.is_empty() {
+                problems.push(
+                    Problem::at(place.clone(), "there is no condition")
+                        .hint("leave `conditions` out, or name one: `raw: {}`"),
+                );
+            }
+            conditions
+        }
+    };
+    check_ids(&place, conditions.iter().map(|(id, _)| id.as_str()), "condition", problems);
+    conditions
+        .into_iter()
+        .map(|(id, condition)| ConditionPlan {
+            id,
+            system: condition.system,
+            prompt: condition.prompt,
+            params: condition.params.unwrap_or_default(),
+            token: condition.token,
+        })
+        .collect()
+}
+
+fn resolve_tasks(
+    tasks: Vec<config::Task>,
+    seed: u64,
+    strict: bool,
+    max_items: Option<u64>,
+    problems: &mut Vec<Problem>,
+) -> Vec<TaskPlan> {
+    let place = Place::top().key("tasks");
+    if tasks.is_empty() {
+        problems.push(Problem::at(place.clone(), "a suite needs at least one task"));
+    }
+    check_ids(&place, tasks.iter().map(|task| task.id.as_str()), "task", problems);
+    let mut plans = Vec::new();
+    for (at, task) in tasks.into_iter().enumerate() {
+        let place = place.index(at);
+        if task.scorers.is_empty() {
+            problems.push(
+                Problem::at(place.key("scorers"), format!("task `{}` has no scorer", task.id))
+                    .hint("try `scorers: [{type: exact}]`"),
+            );
+        }
+        let mut dataset = resolve_dataset(task.dataset, &place.key("dataset"), seed, strict, problems);
+        if let Some(most) = max_items {
+            dataset.limit = Some(dataset.limit.map_or(most, |limit| limit.min(most)));
+        }
+        let scorers = resolve_scorers(task.scorers, &place.key("scorers"), problems);
+        if let Some(PromptSource::Messages(messages)) = &task.prompt
+            && messages.is_empty()
+        {
+            problems.push(Problem::at(place.key("prompt"), "a chat prompt needs at least one message"));
+        }
+        plans.push(TaskPlan {
+            id: task.id,
+            dataset,
+            brief: task.brief,
+            prompt: task.prompt.unwrap_or_else(|| PromptSource::Text(TextSource::Inline("{{ input }}".to_owned()))),
+            system: task.system,
+            scorers,
+        });
+    }
+    plans
+}
+
+fn resolve_dataset(
+    dataset: config::Dataset,
+    place: &Place,
+    seed: u64,
+    strict: bool,
+    problems: &mut Vec<Problem>,
+) -> DatasetPlan {
+    let name = match dataset.format {
+        Format::Jsonl => "jsonl",
+        Format::Csv => "csv",
+        Format::Parquet => "parquet",
+        Format::Inline => "inline",
+        Format::Hf => "hf",
+    };
+    let is_file = matches!(dataset.format, Format::Jsonl | Format::Csv | Format::Parquet);
+    let is_hub = dataset.format == Format::Hf;
+    // Which keys a format has, and whether it cannot do without.
+    let keys = [
+        ("path", dataset.path.is_some(), is_file, is_file),
+        ("rows", dataset.rows.is_some(), dataset.format == Format::Inline, dataset.format == Format::Inline),
+        ("repo", dataset.repo.is_some(), is_hub, is_hub),
+        ("revision", dataset.revision.is_some(), is_hub, false),
+        ("config", dataset.config.is_some(), is_hub, false),
+        // A local file may say which split it is; only the hub needs it to find files.
+        ("split", dataset.split.is_some(), true, false),
+        ("data_files", dataset.data_files.is_some(), is_hub, false),
+        ("delimiter", dataset.delimiter.is_some(), dataset.format == Format::Csv, false),
+    ];
+    for (key, given, belongs, needed) in keys {
+        if given && !belongs {
+            problems
+                .push(Problem::at(place.key(key), format!("`{key}` does not belong to a dataset of format `{name}`")));
+        } else if needed && !given {
+            problems.push(Problem::at(place.clone(), format!("a dataset of format `{name}` needs `{key}`")));
+        }
+    }
+    if is_hub && strict && dataset.revision.is_none() && dataset.dataset_hash.is_none() {
+        problems.push(
+            Problem::at(
+                place.clone(),
+                "a hub dataset needs `revision` or `dataset_hash`, so that it cannot change silently",
+            )
+            .hint("pin it: `revision: <commit>`; or turn strictness off: `determinism: {strict_serialization: false}`"),
+        );
+    }
+    if let Some(delimiter) = dataset.delimiter.as_deref().filter(|text| text.len() != 1 || !text.is_ascii()) {
+        problems.push(Problem::at(place.key("delimiter"), format!("`{delimiter}` is not one ASCII character")));
+    }
+    if dataset.limit == Some(0) {
+        problems.push(Problem::at(place.key("limit"), "a limit of 0 leaves no item"));
+    }
+    DatasetPlan {
+        format: dataset.format,
+        path: dataset.path,
+        rows: dataset.rows,
+        repo: dataset.repo,
+        revision: dataset.revision,
+        config: dataset.config,
+        split: dataset.split.or_else(|| is_hub.then(|| "test".to_owned())),
+        data_files: dataset.data_files,
+        dataset_hash: dataset.dataset_hash,
+        id: dataset.id,
+        input: dataset.input,
+        target: dataset.target,
+        choices: dataset.choices,
+        files: dataset.files.unwrap_or_default(),
+        metadata: dataset.metadata.unwrap_or_default(),
+        limit: dataset.limit,
+        shuffle: match dataset.shuffle {
+            None | Some(Shuffle::Off) => None,
+            Some(Shuffle::SuiteSeed) => Some(seed),
+            Some(Shuffle::Seed(own)) => Some(own),
+        },
+        on_bad_row: dataset.on_bad_row.unwrap_or_default(),
+        delimiter: dataset.delimiter.or_else(|| (dataset.format == Format::Csv).then(|| ",".to_owned())),
+    }
+}
+
+fn resolve_scorers(scorers: Vec<Scorer>, place: &Place, problems: &mut Vec<Problem>) -> Vec<ScorerPlan> {
+    let mut taken = BTreeSet::new();
+    // Given names first, so that a generated one never takes a name that stands further down.
+    for (at, scorer) in scorers.iter().enumerate() {
+        if let Some(name) = given_name(scorer)
+            && !taken.insert(name.clone())
+        {
+            problems.push(Problem::at(place.index(at).key("name"), format!("two scorers are named `{name}`")));
+        }
+    }
+    let mut plans = Vec::new();
+    for (at, scorer) in scorers.into_iter().enumerate() {
+        let name = given_name(&scorer).cloned().unwrap_or_else(|| free_name(type_name(&scorer), &mut taken));
+        check_scorer(&scorer, &place.index(at), problems);
+        plans.push(fill_scorer(scorer, name));
+    }
+    plans
+}
+
+fn given_name(scorer: &Scorer) -> Option<&String> {
+    match scorer {
+        Scorer::Exact { name, .. }
+        | Scorer::Includes { name, .. }
+        | Scorer::Regex { name, .. }
+        | Scorer::Numeric { name, .. }
+        | Scorer::Choice { name }
+        | Scorer::Set { name, .. }
+        | Scorer::JsonSchema { name, .. }
+        | Scorer::Gaia { name }
+        | Scorer::Command { name, .. } => name.as_ref(),
+    }
+}
+
+fn type_name(scorer: &Scorer) -> &'static str {
+    match scorer {
+        Scorer::Exact { .. } => "exact",
+        Scorer::Includes { .. } => "includes",
+        Scorer::Regex { .. } => "regex",
+        Scorer::Numeric { .. } => "numeric",
+        Scorer::Choice { .. } => "choice",
+        Scorer::Set { .. } => "set",
+        Scorer::JsonSchema { .. } => "json_schema",
+        Scorer::Gaia { .. } => "gaia",
+        Scorer::Command { .. } => "command",
+    }
+}
+
+fn free_name(kind: &str, taken: &mut BTreeSet<String>) -> String {
+    let mut name = kind.to_owned();
+    let mut number = 1;
+    while !taken.insert(name.clone()) {
+        number += 1;
+        name = format!("{kind}-{number}");
+    }
+    name
+}
+
+fn check_scorer(scorer: &Scorer, place: &Place, problems: &mut Vec<Problem>) {
+    let mut non_negative = |key: &str, value: Option<f64>| {
+        if value.is_some_and(|value| !value.is_finite() || value < 0.0) {
+            problems.push(Problem::at(place.key(key), format!("expected `{key}` to be 0 or more")));
+        }
+    };
+    match scorer {
+        Scorer::Numeric { tolerance, relative_tolerance, .. } => {
+            non_negative("tolerance", *tolerance);
+            non_negative("relative_tolerance", *relative_tolerance);
+        }
+        Scorer::Set { threshold: Some(threshold), .. } if !(*threshold > 0.0 && *threshold <= 1.0) => {
+            problems.push(Problem::at(place.key("threshold"), "expected a threshold above 0 and up to 1"));
+        }
+        Scorer::Set { separator: Some(separator), .. } if separator.is_empty() => {
+            problems.push(Problem::at(place.key("separator"), "an empty separator separates nothing"));
+        }
+        Scorer::JsonSchema { schema, file, .. } if schema.is_some() == file.is_some() => {
+            problems.push(Problem::at(place.clone(), "a json_schema scorer needs either `schema` or `file`"));
+        }
+        Scorer::Command { command, timeout, .. } => {
+            if command.first().is_none_or(String::is_empty) {
+                problems.push(Problem::at(place.key("command"), "expected a program and its arguments"));
+            }
+            if timeout.is_some_and(|timeout| !(timeout > 0.0 && timeout <= 3600.0)) {
+                problems.push(Problem::at(place.key("timeout"), "expected more than 0 and at most 3600 seconds"));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn fill_scorer(scorer: Scorer, name: String) -> ScorerPlan {
+    match scorer {
+        Scorer::Exact { ignore_case, trim, ignore_punctuation, .. } => ScorerPlan::Exact {
+            name,
+            ignore_case: ignore_case.unwrap_or(false),
+            trim: trim.unwrap_or(true),
+            ignore_punctuation: ignore_punctuation.unwrap_or(false),
+        },
+        Scorer::Includes { ignore_case, .. } => {
+            ScorerPlan::Includes { name, ignore_case: ignore_case.unwrap_or(false) }
+        }
+        Scorer::Regex { pattern, group, take, ignore_case, .. } => ScorerPlan::Regex {
+            name,
+            pattern,
+            group,
+            take: take.unwrap_or_default(),
+            ignore_case: ignore_case.unwrap_or(false),
+        },
+        Scorer::Numeric { tolerance, relative_tolerance, take, .. } => ScorerPlan::Numeric {
+            name,
+            tolerance: tolerance.unwrap_or(0.0),
+            relative_tolerance: relative_tolerance.unwrap_or(0.0),
+            take: take.unwrap_or_default(),
+        },
+        Scorer::Choice { .. } => ScorerPlan::Choice { name },
+        Scorer::Set { separator, ignore_case, threshold, .. } => ScorerPlan::Set {
+            name,
+            separator,
+            ignore_case: ignore_case.unwrap_or(false),
+            threshold: threshold.unwrap_or(1.0),
+        },
+        Scorer::JsonSchema { schema, file, match_target, .. } => {
+            ScorerPlan::JsonSchema { name, schema, file, match_target: match_target.unwrap_or(false) }
+        }
+        Scorer::Gaia { .. } => ScorerPlan::Gaia { name },
+        Scorer::Command { command, timeout, files, .. } => {
+            ScorerPlan::Command { name, command, timeout: timeout.unwrap_or(30.0), files: files.unwrap_or_default() }
+        }
+    }
+}
+
+/// Checks that ids are usable in keys and stand once.
+fn check_ids<'a>(place: &Place, ids: impl Iterator<Item = &'a str>, what: &str, problems: &mut Vec<Problem>) {
+    let mut seen = BTreeSet::new();
+    for (at, id) in ids.enumerate() {
+        let fits = !id.is_empty()
+            && id.len() <= 128
+            && id.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '/' | '@' | '+' | ' '));
+        if !fits || id.trim() != id {
+            problems.push(
+                Problem::at(place.index(at).key("id"), format!("`{id}` cannot name a {what}"))
+                    .hint("use 1 to 128 letters, digits and `-_.:/@+`"),
+            );
+        } else if !seen.insert(id) {
+            problems.push(Problem::at(place.index(at).key("id"), format!("two {what}s are named `{id}`")));
+        }
+    }
+}
+
+fn keep_only(plan: &mut Plan, only: &[Only], problems: &mut Vec<Problem>) {
+    let wanted = |pick: fn(&Only) -> Option<&String>| only.iter().filter_map(pick).cloned().collect::<Vec<_>>();
+    let tasks = wanted(|only| if let Only::Task(id) = only { Some(id) } else { None });
+    let models = wanted(|only| if let Only::Model(id) = only { Some(id) } else { None });
+    let conditions = wanted(|only| if let Only::Condition(id) = only { Some(id) } else { None });
+    retain(&mut plan.tasks, &tasks, |task| &task.id, "task", problems);
+    retain(&mut plan.models, &models, |model| &model.id, "model", problems);
+    retain(&mut plan.conditions, &conditions, |condition| &condition.id, "condition", problems);
+}
+
+fn retain<T>(all: &mut Vec<T>, wanted: &[String], id: fn(&T) -> &String, what: &str, problems: &mut Vec<Problem>) {
+    if wanted.is_empty() {
+        return;
+    }
+    let known: Vec<&str> = all.iter().map(|one| id(one).as_str()).collect();
+    for name in wanted {
+        if !known.contains(&name.as_str()) {
+            let hint = match suggest(name, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("the suite has {}", known.join(", ")),
+            };
+            problems.push(
+                Problem::at(Place::top(), format!("`--only` names the {what} `{name}`, which the suite does not have"))
+                    .hint(hint),
+            );
+        }
+    }
+    all.retain(|one| wanted.contains(id(one)));
+}
+
+/// Returns the parameters that a model is sent under a condition: the condition's win over the
+/// model's, which win over the suite's.
+pub fn merge_params(plan: &Plan, model: &ModelPlan, condition: &ConditionPlan) -> Map {
+    let SamplingPlan { temperature, top_p, max_tokens, stop, .. } = &plan.sampling;
+    let mut merged = Map::new();
+    for (name, number) in [("temperature", *temperature), ("top_p", *top_p), ("max_tokens", max_tokens.map(f64::from))]
+    {
+        if let Some(number) = number.and_then(proofmark_canon::Number::new) {
+            merged.insert(name, proofmark_canon::Value::Number(number));
+        }
+    }
+    if let Some(stop) = stop {
+        merged.insert("stop", stop.iter().map(|text| text.as_str().into()).collect::<Vec<proofmark_canon::Value>>());
+    }
+    for params in [&model.params, &condition.params] {
+        for (name, value) in params.iter() {
+            merged.insert(name, value.clone());
+        }
+    }
+    merged
+}

@@ -1,0 +1,126 @@
+//! Models that need no network.
+//!
+//! Deterministic: an answer depends on the request and the hint alone. They go through the same
+//! path as live models, so that a pipeline can be tried, tested and timed without spending.
+//!
+//! - `echo` repeats the last user message;
+//! - [`scripted`] answers from a file;
+//! - [`noisy`] is right with a probability;
+//! - [`faulty`] fails on a schedule.
+
+mod behaviour;
+mod faulty;
+mod noisy;
+mod scripted;
+
+use std::sync::Arc;
+
+use proofmark_artefact::record::{Message, Role, Usage};
+use proofmark_canon::{Map, Value};
+
+use crate::ask::{Ask, Asking, Model, Reply};
+use crate::build::{BuildError, BuildModel};
+
+pub use behaviour::Behaviour;
+
+/// The models of this provider.
+pub const NAMES: [&str; 4] = ["echo", "scripted", "noisy", "faulty"];
+
+/// The parameters of a model, or `None` when there is no such model.
+pub(crate) fn known_params(name: &str) -> Option<&'static [&'static str]> {
+    match name {
+        "echo" => Some(&["latency_ms"]),
+        "scripted" => Some(&["file", "latency_ms"]),
+        "noisy" => Some(&["accuracy", "lift", "wrong", "latency_ms"]),
+        "faulty" => Some(&["schedule", "latency_ms"]),
+        _ => None,
+    }
+}
+
+/// Checks one parameter; the error says what was expected.
+pub(crate) fn check_param(name: &str, value: &Value) -> Result<(), &'static str> {
+    let number = value.as_f64();
+    let fits = match name {
+        "temperature" => number.is_some_and(|n| (0.0..=10.0).contains(&n)),
+        "top_p" | "accuracy" => number.is_some_and(|n| (0.0..=1.0).contains(&n)),
+        "lift" => number.is_some_and(|n| (-1.0..=1.0).contains(&n)),
+        "max_tokens" => value.as_u64().is_some_and(|n| n > 0),
+        "stop" | "wrong" => value.as_array().is_some_and(|items| items.iter().all(|item| item.as_str().is_some())),
+        "latency_ms" => behaviour::latency_range(value).is_some(),
+        "schedule" => faulty::parse_schedule(value).is_some(),
+        "file" => value.as_str().is_some(),
+        _ => true,
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(match name {
+        "temperature" => "a number from 0 to 10",
+        "top_p" | "accuracy" => "a number from 0 to 1",
+        "lift" => "a number from -1 to 1",
+        "max_tokens" => "a whole number above 0",
+        "stop" | "wrong" => "a list of texts",
+        "latency_ms" => "a number up to 600000, or a list of a smallest and a largest one",
+        "schedule" => "a list of ok, error, timeout, rate_limited",
+        _ => "the path of a file",
+    })
+}
+
+pub(crate) fn build(name: &str, params: &Map, with: &BuildModel<'_>) -> Result<Arc<dyn Model>, BuildError> {
+    let voice = match name {
+        "scripted" => Voice::Scripted(scripted::Script::load(params, with)?),
+        "noisy" => Voice::Noisy,
+        "faulty" => Voice::Faulty,
+        _ => Voice::Echo,
+    };
+    Ok(Arc::new(Offline { voice, behaviour: with.offline.clone() }))
+}
+
+struct Offline {
+    voice: Voice,
+    behaviour: Behaviour,
+}
+
+enum Voice {
+    Echo,
+    Scripted(scripted::Script),
+    Noisy,
+    Faulty,
+}
+
+impl Model for Offline {
+    fn ask<'a>(&'a self, ask: Ask<'a>) -> Asking<'a> {
+        Box::pin(async move {
+            if let Some(failure) = self.behaviour.log_ask(ask.hint.key) {
+                return failure;
+            }
+            let reply = match &self.voice {
+                Voice::Echo => answered(&ask, last_user(&ask.request.messages).to_owned()),
+                Voice::Scripted(script) => script.reply(&ask),
+                Voice::Noisy => noisy::reply(&ask),
+                Voice::Faulty => faulty::reply(&ask),
+            };
+            self.behaviour.wait(&ask).await;
+            reply
+        })
+    }
+}
+
+/// The text of the last user message, or nothing.
+fn last_user(messages: &[Message]) -> &str {
+    messages.iter().rev().find(|message| message.role == Role::User).map_or("", |message| &message.content)
+}
+
+fn answered(ask: &Ask<'_>, text: String) -> Reply {
+    let usage = Usage { input_tokens: input_tokens(ask), output_tokens: tokens(&text) };
+    Reply::Answered { finish_reason: "stop".to_owned(), text, usage }
+}
+
+fn input_tokens(ask: &Ask<'_>) -> u64 {
+    ask.request.messages.iter().map(|message| tokens(&message.content)).sum()
+}
+
+/// Four bytes a token, rounded up: a stand-in that no one will take for a tokenizer.
+fn tokens(text: &str) -> u64 {
+    text.len().div_ceil(4) as u64
+}

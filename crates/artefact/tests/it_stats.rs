@@ -1,8 +1,9 @@
 //! Properties of the statistics: neither order nor shards matter.
 
-use proofmark_artefact::record::Usage;
-use proofmark_artefact::stats::{Aggregator, Facts, Histogram, Shape, TaskShape, Verdict};
-use proofmark_canon::{Digest, RunId};
+use proofmark_artefact::record::{Input, RECORD_SCHEMA, Record, Score, Status, Usage};
+use proofmark_artefact::stats::{Aggregator, Facts, FactsReader, Histogram, Shape, TaskShape, Verdict};
+use proofmark_canon::seed::SampleSeed;
+use proofmark_canon::{Digest, RunId, SampleKey, Value};
 use proptest::prelude::*;
 
 /// One item: its task, and for each model × condition the samples, each with values or none for an error.
@@ -38,21 +39,64 @@ fn any_items() -> impl Strategy<Value = Vec<Item>> {
     })
 }
 
-fn aggregate<'a>(items: impl IntoIterator<Item = (u64, &'a Item)>) -> Aggregator {
-    let mut aggregator = Aggregator::new(shape());
+/// Calls with the facts and the sample's index of every sample, in record order.
+fn each_sample<'a>(items: impl IntoIterator<Item = (u64, &'a Item)>, mut visit: impl FnMut(&Facts<'_>, u32)) {
     for (ordinal, (task, arms)) in items {
         for (arm, samples) in arms.iter().enumerate() {
-            for values in samples {
+            for (sample, values) in (0..).zip(samples) {
                 let verdict = |value: &f64| Verdict { value: *value, passed: *value > 0.4 };
                 let scores: Vec<Verdict> = values.iter().flatten().take(SCORERS[*task]).map(verdict).collect();
                 let usage = Usage { input_tokens: 2, output_tokens: ordinal };
                 let (model, condition) = (arm / CONDITIONS, arm % CONDITIONS);
-                let facts = Facts { task: *task, item: ordinal, model, condition, usage, scores: &scores };
-                aggregator.push(&facts).expect("facts of this shape");
+                visit(&Facts { task: *task, item: ordinal, model, condition, usage, scores: &scores }, sample);
             }
         }
     }
+}
+
+fn aggregate<'a>(items: impl IntoIterator<Item = (u64, &'a Item)>) -> Aggregator {
+    let mut aggregator = Aggregator::new(shape());
+    each_sample(items, |facts, _| aggregator.push(facts).expect("facts of this shape"));
     aggregator
+}
+
+/// The record that a runner would write beside the facts.
+fn record(shape: &Shape, facts: &Facts<'_>, sample: u32) -> Record {
+    let task = &shape.tasks[facts.task];
+    let (model, condition, item) =
+        (&shape.models[facts.model], &shape.conditions[facts.condition], format!("i{}", facts.item));
+    let score = |(verdict, scorer): (&Verdict, &String)| Score {
+        explanation: String::new(),
+        passed: verdict.passed,
+        scorer: scorer.clone(),
+        value: verdict.value,
+    };
+    Record {
+        condition: condition.clone(),
+        error: None,
+        expected: Value::Null,
+        finish_reason: None,
+        input: Input { fingerprint: Digest::of(b""), messages: Vec::new() },
+        key: SampleKey::new(&task.id, &item, model, condition, sample),
+        item_id: item,
+        latency_ms: None,
+        model: model.clone(),
+        ordinal: 0,
+        output: None,
+        output_fingerprint: Digest::of(b""),
+        provider: "echo".into(),
+        run_id: shape.run_id,
+        sample,
+        schema_version: RECORD_SCHEMA,
+        scores: facts.scores.iter().zip(&task.scorers).map(score).collect(),
+        seed: SampleSeed::derive(0, ""),
+        started_at: String::new(),
+        status: if facts.scores.is_empty() { Status::Error } else { Status::Success },
+        task: task.id.clone(),
+        tool_calls: 0,
+        turns: 1,
+        usage: facts.usage,
+    }
 }
 
 fn numbered(items: &[Item]) -> impl Iterator<Item = (u64, &Item)> {
@@ -71,6 +115,18 @@ proptest! {
         prop_assert_eq!(&chain.finish(), &whole);
         let tree = d.merge(b).unwrap().merge(c.merge(a).unwrap()).unwrap();
         prop_assert_eq!(&tree.finish(), &whole);
+    }
+
+    #[test]
+    fn records_give_the_summary_that_the_run_gave(items in any_items()) {
+        let shape = shape();
+        let mut reader = FactsReader::new(&shape);
+        let mut from_records = Aggregator::new(shape.clone());
+        each_sample(numbered(&items), |facts, sample| {
+            let record = record(&shape, facts, sample);
+            from_records.push(&reader.read(&record).expect("a record of this run")).expect("facts of this shape");
+        });
+        prop_assert_eq!(from_records.finish(), aggregate(numbered(&items)).finish());
     }
 
     #[test]

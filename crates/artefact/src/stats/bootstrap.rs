@@ -27,7 +27,7 @@ pub fn stream(run_id: &RunId, labels: &[&str]) -> Stream {
     Stream::new(DOMAIN, &parts)
 }
 
-/// The sums of the resamples, in fixed point with [`PLACES`] binary places, in ascending order.
+/// The sums of the resamples, in fixed point with 40 binary places, in ascending order.
 ///
 /// Integers, so that neither the order of addition nor a comparison can be in doubt.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,7 @@
 //! A multiset of values in [-1, 1] in flat memory.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use proofmark_canon::math::ExactSum;
 
@@ -17,7 +18,8 @@ use proofmark_canon::math::ExactSum;
 /// 4. Everything else is a count, a fixed-point sum or an extreme, for which order does not matter.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Histogram {
-    bins: BTreeMap<i32, Bin>,
+    /// Looked up in the hot loop, and walked only as [`Self::sorted`] gives it.
+    bins: HashMap<i32, Bin, BuildHasherDefault<BinHasher>>,
     level: u32,
     count: u64,
     sum: ExactSum,
@@ -30,6 +32,32 @@ pub struct Histogram {
 struct Bin {
     count: u64,
     sum: ExactSum,
+}
+
+impl Bin {
+    fn absorb(&mut self, other: Self) {
+        self.count += other.count;
+        self.sum.merge(other.sum);
+    }
+}
+
+/// Spreads bin numbers by one multiplication. Whoever makes them collide on purpose gains little: bins are few.
+#[derive(Debug, Clone, Copy, Default)]
+struct BinHasher(u64);
+
+impl Hasher for BinHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_i32(i32::from(*byte)));
+    }
+
+    fn write_i32(&mut self, number: i32) {
+        let spread = (self.0 ^ u64::from(number.cast_unsigned())).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = spread ^ (spread >> 32);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 /// More distinct values than this share bins.
@@ -64,10 +92,8 @@ impl Histogram {
         let level = self.level.max(other.level);
         self.raise_to(level);
         let shift = level - other.level;
-        for (number, theirs) in &other.bins {
-            let ours = self.bins.entry(number >> shift).or_default();
-            ours.count += theirs.count;
-            ours.sum.merge(theirs.sum);
+        for (number, theirs) in other.sorted() {
+            self.bins.entry(number >> shift).or_default().absorb(theirs);
         }
         self.count += other.count;
         self.sum.merge(other.sum);
@@ -109,8 +135,14 @@ impl Histogram {
     }
 
     /// The bins in ascending order, each as the mean of its values and their count.
-    pub fn bins(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
-        self.bins.values().filter_map(|bin| Some((bin.sum.mean(bin.count)?, bin.count)))
+    pub fn bins(&self) -> impl Iterator<Item = (f64, u64)> {
+        self.sorted().into_iter().filter_map(|(_, bin)| Some((bin.sum.mean(bin.count)?, bin.count)))
+    }
+
+    fn sorted(&self) -> Vec<(i32, Bin)> {
+        let mut bins: Vec<(i32, Bin)> = self.bins.iter().map(|(number, bin)| (*number, *bin)).collect();
+        bins.sort_unstable_by_key(|(number, _)| *number);
+        bins
     }
 
     fn coarsen(&mut self) {
@@ -124,13 +156,11 @@ impl Histogram {
         if shift == 0 {
             return;
         }
-        let mut coarser: BTreeMap<i32, Bin> = BTreeMap::new();
-        for (number, finer) in &self.bins {
-            let bin = coarser.entry(number >> shift).or_default();
-            bin.count += finer.count;
-            bin.sum.merge(finer.sum);
+        let finer = self.sorted();
+        self.bins.clear();
+        for (number, finer) in finer {
+            self.bins.entry(number >> shift).or_default().absorb(finer);
         }
-        self.bins = coarser;
         self.level = level;
     }
 }

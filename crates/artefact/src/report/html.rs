@@ -1,0 +1,156 @@
+//! Markup that cannot be broken by what it shows.
+//!
+//! Every string from a suite, a dataset or a model is hostile. Markup is `&'static str` and goes
+//! through [`Html::raw`]; anything else can only be written as escaped text.
+
+use std::fmt::Write as _;
+
+/// A growing piece of HTML.
+#[derive(Debug, Default)]
+pub(super) struct Html(String);
+
+impl Html {
+    /// Appends markup of our own. Only literals fit.
+    pub(super) fn raw(&mut self, markup: &'static str) -> &mut Self {
+        self.0.push_str(markup);
+        self
+    }
+
+    /// Appends text, escaped for element content.
+    pub(super) fn text(&mut self, text: &str) -> &mut Self {
+        escape(text, &mut self.0);
+        self
+    }
+
+    /// Appends an attribute with its value escaped and in quotes.
+    pub(super) fn attr(&mut self, name: &'static str, value: &str) -> &mut Self {
+        self.0.push(' ');
+        self.0.push_str(name);
+        self.0.push_str("=\"");
+        escape(value, &mut self.0);
+        self.0.push('"');
+        self
+    }
+
+    /// Appends a name from outside so that its writing direction stays inside.
+    pub(super) fn name(&mut self, name: &str) -> &mut Self {
+        self.raw("<bdi>").text(name).raw("</bdi>")
+    }
+
+    /// Takes what has been written so far.
+    pub(super) fn take(&mut self) -> String {
+        std::mem::take(&mut self.0)
+    }
+}
+
+/// Appends the text so that it is inert as element content and inside a quoted attribute, and so
+/// that no character in it is invisible or moves its neighbours.
+pub(super) fn escape(text: &str, out: &mut String) {
+    let mut chars = text.chars().peekable();
+    while let Some(char) = chars.next() {
+        match char {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            // A browser reads CR LF as LF; a lone CR would become a line end that is not there.
+            '\r' if chars.peek() == Some(&'\n') => {}
+            char if is_deceptive(char) => {
+                // Writing to a String cannot fail.
+                let _ = write!(out, "\u{27e8}U+{:04X}\u{27e9}", u32::from(char));
+            }
+            char => out.push(char),
+        }
+    }
+}
+
+/// Whether a character is invisible, reorders text or is refused by HTML parsers.
+fn is_deceptive(char: char) -> bool {
+    match char {
+        '\n' | '\t' => false,
+        // Controls, C0 and C1.
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
+        // Soft hyphen, Arabic letter mark, Hangul fillers, Mongolian vowel separator.
+        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{3164}' | '\u{ffa0}' => true,
+        // Zero-width space and direction marks. The joiners U+200C and U+200D are spelling in many scripts.
+        '\u{200b}' | '\u{200e}' | '\u{200f}' => true,
+        // Line and paragraph separators, bidi embeddings and overrides, isolates, invisible operators.
+        '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
+        // Byte order mark, interlinear annotation.
+        '\u{feff}' | '\u{fff9}'..='\u{fffb}' => true,
+        // Tags: a whole invisible alphabet.
+        '\u{e0000}'..='\u{e0fff}' => true,
+        // Noncharacters.
+        '\u{fdd0}'..='\u{fdef}' => true,
+        char => u32::from(char) & 0xfffe == 0xfffe,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn escaped(text: &str) -> String {
+        let mut out = String::new();
+        escape(text, &mut out);
+        out
+    }
+
+    #[test]
+    fn markup_becomes_text() {
+        let cases = [
+            ("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),
+            ("\"'><img src=x onerror=alert(1)>", "&quot;&#39;&gt;&lt;img src=x onerror=alert(1)&gt;"),
+            ("a & b &amp; c", "a &amp; b &amp;amp; c"),
+            ("javascript:alert(1)", "javascript:alert(1)"),
+            ("]]>--></style>", "]]&gt;--&gt;&lt;/style&gt;"),
+        ];
+        for (text, want) in cases {
+            assert_eq!(escaped(text), want);
+        }
+    }
+
+    #[test]
+    fn characters_that_hide_or_reorder_are_shown_by_number() {
+        let cases = [
+            ("a\u{202e}b", "a⟨U+202E⟩b"),
+            ("\u{2066}x\u{2069}", "⟨U+2066⟩x⟨U+2069⟩"),
+            ("\0", "⟨U+0000⟩"),
+            ("\u{1b}[31m", "⟨U+001B⟩[31m"),
+            ("\u{85}", "⟨U+0085⟩"),
+            ("\u{feff}x", "⟨U+FEFF⟩x"),
+            ("\u{ffff}\u{1fffe}", "⟨U+FFFF⟩⟨U+1FFFE⟩"),
+            ("\u{e0041}", "⟨U+E0041⟩"),
+            ("a\rb", "a⟨U+000D⟩b"),
+            ("a\r\nb\tc", "a\nb\tc"),
+        ];
+        for (text, want) in cases {
+            assert_eq!(escaped(text), want);
+        }
+    }
+
+    #[test]
+    fn ordinary_writing_is_left_alone() {
+        for text in ["Zażółć gęślą jaźń", "العربية", "北京", "👩\u{200d}🔬", "می\u{200c}خواهم", "e\u{301}"]
+        {
+            assert_eq!(escaped(text), text);
+        }
+    }
+
+    #[test]
+    fn a_name_cannot_leave_its_attribute() {
+        let mut html = Html::default();
+        html.raw("<i").attr("title", "x\" onclick=\"y").raw("></i>");
+        assert_eq!(html.take(), "<i title=\"x&quot; onclick=&quot;y\"></i>");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_escaped_can_open_a_tag_or_close_a_quote(text in any::<String>()) {
+            let out = escaped(&text);
+            prop_assert!(!out.contains(['<', '>', '"', '\'', '\0', '\u{202e}']), "{:?}", out);
+        }
+    }
+}

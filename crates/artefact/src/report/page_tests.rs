@@ -1,0 +1,257 @@
+//! The page as a whole: its shape, its safety, its determinism.
+
+use super::*;
+use crate::record::{Message, Record, Role, Status};
+use crate::report::fixture;
+use crate::summary::Counts;
+
+fn page_of(manifest: &Manifest, summary: &Summary, records: &[Record]) -> String {
+    let mut out = Vec::new();
+    render(manifest, summary, &fixture::selection(records), &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn page() -> String {
+    page_of(&fixture::manifest(), &fixture::summary(), &fixture::records())
+}
+
+/// What stands between two marks, the first time they do.
+fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
+    let from = text.find(start).unwrap_or_else(|| panic!("no {start}")) + start.len();
+    &text[from..from + text[from..].find(end).unwrap_or_else(|| panic!("no {end}"))]
+}
+
+/// Every tag of a page, with style sheet and script taken out; panics where tags do not nest.
+fn tags(page: &str) -> Vec<String> {
+    const VOID: [&str; 3] = ["meta", "input", "br"];
+    let page = page.replace(STYLE, "").replace(SCRIPT, "");
+    let (mut open, mut all) = (Vec::new(), Vec::new());
+    let mut rest = page.strip_prefix("<!DOCTYPE html>").unwrap();
+    while let Some(at) = rest.find('<') {
+        // Attributes hold no `>`: it is escaped in values.
+        let tag = &rest[at + 1..at + rest[at..].find('>').unwrap()];
+        rest = &rest[at + tag.len() + 2..];
+        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap();
+        assert!(!name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()), "<{tag}>");
+        assert_eq!(tag.matches('"').count() % 2, 0, "<{tag}>");
+        if tag.starts_with('/') {
+            assert_eq!(open.pop().as_deref(), Some(name), "before {}", rest.chars().take(60).collect::<String>());
+        } else {
+            if !tag.ends_with('/') && !VOID.contains(&name) {
+                open.push(name.to_owned());
+            }
+            all.push(tag.to_owned());
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+    all
+}
+
+#[test]
+fn the_page_nests_and_has_its_parts() {
+    let page = page();
+    let tags = tags(&page);
+    let count = |start: &str| tags.iter().filter(|tag| tag.starts_with(start)).count();
+    assert_eq!(count("details class=\"sample\""), 48);
+    assert_eq!(count("details class=\"task\""), 3);
+    assert_eq!(count("h1"), 1);
+    for id in ["results", "differences", "tasks", "errors", "samples", "setup"] {
+        assert_eq!(count(&format!("section id=\"{id}\"")), 1, "{id}");
+    }
+    // Every table says what it is.
+    assert_eq!(count("table"), count("caption"));
+    // 4 rows of results, 24 of tasks, 4 of differences.
+    assert_eq!(count("svg class=\"plot\""), 32);
+    for text in [
+        "<h1><bdi>small world</bdi></h1>",
+        "12 of 48 samples",
+        "+12.0 points</strong>, 95% CI +3.1 to +20.4, 40 items",
+        "clearly higher",
+        "20.8–93.9%",
+        "Showing all 48 samples: 12 errors, 12 failures, 24 passes.",
+        "proofmark validate DIR",
+        "What is the capital of France?",
+        "compared with the target",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn ids_are_unique_and_links_lead_somewhere() {
+    let page = page();
+    let mut ids: Vec<_> = tags(&page)
+        .iter()
+        .filter(|tag| tag.contains(" id=\""))
+        .map(|tag| between(tag, " id=\"", "\"").to_owned())
+        .collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all);
+    for tag in tags(&page).iter().filter(|tag| tag.starts_with("a ")) {
+        let target = between(tag, "href=\"#", "\"").to_owned();
+        assert!(ids.contains(&target), "{target}");
+    }
+}
+
+#[test]
+fn the_same_run_gives_the_same_bytes_and_artifacts_do_not_matter() {
+    let mut manifest = fixture::manifest();
+    manifest.artifacts.insert("report.html".to_owned(), Digest::of(b"not known yet"));
+    assert_eq!(page(), page());
+    assert_eq!(page_of(&manifest, &fixture::summary(), &fixture::records()), page());
+}
+
+#[test]
+fn the_policy_names_exactly_what_the_page_holds() {
+    let page = page();
+    for (kind, start, end) in [("style-src", "<style>", "</style>"), ("script-src", "<script>", "</script>")] {
+        let digest = base64(Digest::of(between(&page, start, end).as_bytes()).as_bytes());
+        assert!(page.contains(&format!("{kind} &#39;sha256-{digest}&#39;")), "{kind}");
+        assert_eq!(page.matches(start).count(), 1);
+    }
+    assert!(page.contains("content=\"default-src &#39;none&#39;;"));
+}
+
+#[test]
+fn the_page_makes_no_request() {
+    for text in
+        ["http://", "https://", "url(", "@import", " src=", "srcset", "<link", "<img", "<iframe", "fetch(", "import("]
+    {
+        assert!(!page().contains(text), "{text}");
+    }
+    for tag in tags(&page()) {
+        assert!(!tag.contains(" style=") && !tag.contains(" on"), "<{tag}>");
+        assert!(!tag.contains(" href=\"") || tag.contains(" href=\"#"), "<{tag}>");
+    }
+}
+
+#[test]
+fn hostile_strings_stay_text_wherever_they_come_from() {
+    let evil = "\"'><img src=x onerror=alert(1)></pre></style><script>alert(1)</script>\u{202e}\0";
+    let harmless = tags(&page());
+    let mut manifest = fixture::manifest();
+    let mut summary = fixture::summary();
+    let mut records = fixture::records();
+    manifest.name = evil.to_owned();
+    manifest.harness.name = evil.to_owned();
+    manifest.unicode_version = evil.to_owned();
+    for model in &mut manifest.models {
+        model.model = evil.to_owned();
+        model.provider = evil.to_owned();
+        model.params.insert(evil, evil);
+    }
+    for dataset in &mut manifest.datasets {
+        dataset.format = evil.to_owned();
+        dataset.path = Some(evil.to_owned());
+        dataset.split = Some(evil.to_owned());
+        dataset.revision = Some(evil.to_owned());
+    }
+    for task in &mut manifest.tasks {
+        task.scorers[0] = evil.to_owned();
+        task.id = evil.to_owned();
+    }
+    for row in &mut summary.models {
+        row.model = evil.to_owned();
+        row.condition = evil.to_owned();
+    }
+    for comparison in &mut summary.comparisons {
+        comparison.model = evil.to_owned();
+        comparison.condition = evil.to_owned();
+        comparison.task = Some(evil.to_owned());
+    }
+    for cell in &mut summary.cells {
+        cell.task = evil.to_owned();
+        cell.scorer = evil.to_owned();
+    }
+    for record in &mut records {
+        record.item_id = evil.to_owned();
+        record.input.messages = vec![Message { content: evil.to_owned(), role: Role::System }];
+        record.expected = evil.into();
+        record.finish_reason = Some(evil.to_owned());
+        for score in &mut record.scores {
+            score.scorer = evil.to_owned();
+            score.explanation = evil.to_owned();
+        }
+        if let Some(output) = &mut record.output {
+            output.text = evil.to_owned();
+        }
+        if let Some(error) = &mut record.error {
+            error.class = evil.to_owned();
+            error.message = evil.to_owned();
+        }
+    }
+    let page = page_of(&manifest, &summary, &records);
+    let names = |tags: &[String]| {
+        let mut names: Vec<_> = tags.iter().map(|tag| tag.split([' ', '/']).next().unwrap().to_owned()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    };
+    let found = tags(&page);
+    assert!(names(&found).iter().all(|name| names(&harmless).contains(name)), "{:?}", names(&found));
+    assert_eq!((page.matches("<script").count(), page.matches("</style").count()), (1, 1));
+    assert!(!page.contains('\u{202e}') && !page.contains('\0') && page.contains("⟨U+202E⟩⟨U+0000⟩"));
+    // Ids are ours.
+    for tag in found.iter().filter(|tag| tag.contains(" id=\"")) {
+        assert!(between(tag, " id=\"", "\"").bytes().all(|byte| byte.is_ascii_alphanumeric()), "<{tag}>");
+    }
+}
+
+#[test]
+fn long_texts_are_cut_with_a_note() {
+    let mut records = vec![fixture::record(0, Status::Success, Some(false))];
+    if let Some(output) = &mut records[0].output {
+        output.text = format!("{}THE END", "<&\u{202e}".repeat(20_000));
+    }
+    let page = page_of(&fixture::manifest(), &fixture::summary(), &records);
+    tags(&page);
+    assert!(page.contains("bytes left out") && page.contains("THE END"));
+    assert!(page.len() < 150_000, "{}", page.len());
+}
+
+#[test]
+fn a_line_end_at_the_start_of_a_text_survives() {
+    let mut records = vec![fixture::record(0, Status::Success, Some(true))];
+    if let Some(output) = &mut records[0].output {
+        output.text = "\n  indented".to_owned();
+    }
+    assert!(page_of(&fixture::manifest(), &fixture::summary(), &records).contains("<pre>\n\n  indented</pre>"));
+}
+
+#[test]
+fn a_run_without_samples_or_with_errors_only_still_makes_sense() {
+    let mut summary = fixture::summary();
+    for row in &mut summary.models {
+        row.estimate = None;
+        row.counts = Counts { attempted: 4, errored: 4, passed: 0, scored: 0 };
+    }
+    summary.comparisons.clear();
+    let records: Vec<_> = (0..5).map(|ordinal| fixture::record(ordinal, Status::Timeout, None)).collect();
+    let errors = page_of(&fixture::manifest(), &summary, &records);
+    tags(&errors);
+    assert!(errors.contains("no score") && errors.contains("Showing all 5 samples: 5 errors."));
+    assert!(!errors.contains("#differences"));
+
+    (summary.models, summary.cells, summary.tasks) = Default::default();
+    let empty = page_of(&fixture::manifest(), &summary, &[]);
+    tags(&empty);
+    assert!(empty.contains("Showing all 0 samples.") && empty.contains("There are no results."));
+    assert!(!empty.contains("id=\"filter\""));
+}
+
+#[test]
+fn our_own_files_cannot_end_their_elements() {
+    assert!(!STYLE.contains("</") && !SCRIPT.contains("</") && SCRIPT.is_ascii());
+    assert!(!STYLE.contains('\r') && !SCRIPT.contains('\r'));
+}
+
+#[test]
+fn base64_matches_the_rfc() {
+    let cases =
+        [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("foobar", "Zm9vYmFy")];
+    for (bytes, want) in cases {
+        assert_eq!(base64(bytes.as_bytes()), want);
+    }
+}

@@ -1,0 +1,92 @@
+//! What the caller hands in.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where data is found and how strictly it is read.
+#[derive(Debug, Clone)]
+pub struct DataContext {
+    /// The suite's folder; paths of the plan and attachments named by rows are under it.
+    pub root: PathBuf,
+    /// Refuse integers that would lose digits and hub datasets without a pin.
+    pub strict: bool,
+    /// Folder of the unlinked scratch files of large sorts. `None` for the system's.
+    pub scratch: Option<PathBuf>,
+    /// `None` when the run may not use the hub.
+    pub hub: Option<HubContext>,
+    pub tuning: Tuning,
+}
+
+impl DataContext {
+    /// Strict, without a hub.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into(), strict: true, scratch: None, hub: None, tuning: Tuning::default() }
+    }
+}
+
+/// How to reach the Hugging Face hub.
+#[derive(Debug, Clone)]
+pub struct HubContext {
+    /// Scheme and host, `https://huggingface.co` by default of the caller.
+    pub endpoint: String,
+    pub token: Option<Secret>,
+    pub cache_dir: PathBuf,
+    /// Never touch the network; everything must be in the cache.
+    pub offline: bool,
+    /// First pause before a request is tried again; doubled each time.
+    pub pause: Duration,
+    /// How long a connection may stay silent.
+    pub timeout: Duration,
+}
+
+impl HubContext {
+    pub fn new(endpoint: impl Into<String>, cache_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            endpoint: endpoint.into(),
+            token: None,
+            cache_dir: cache_dir.into(),
+            offline: false,
+            pause: Duration::from_millis(500),
+            timeout: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Sizes that decide between memory and disk. The defaults keep a pass within a few MB.
+#[derive(Debug, Clone, Copy)]
+pub struct Tuning {
+    /// Entries that a sort holds before it spills a run.
+    pub sort_entries: usize,
+    /// Bytes of shuffled rows that are held before they go to disk.
+    pub spool_bytes: usize,
+    /// The longest line or record.
+    pub max_line: usize,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Self { sort_entries: 1 << 16, spool_bytes: 1 << 20, max_line: 16 << 20 }
+    }
+}
+
+/// A token that is never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text itself, for the one place that sends it.
+    pub(super) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(***)")
+    }
+}

@@ -12,7 +12,7 @@ use super::scalar::{number_text, resolve_plain, resolve_tagged};
 pub const MAX_BYTES: usize = 8 << 20;
 /// How deep lists and mappings may nest, aliases followed.
 pub const MAX_DEPTH: usize = 64;
-/// The most values a document may have, aliases followed.
+/// The most values and keys a document may have, aliases followed.
 pub const MAX_NODES: usize = 1_000_000;
 /// The most aliases a document may have.
 pub const MAX_ALIASES: usize = 1000;
@@ -263,7 +263,7 @@ impl Composer<'_> {
 
     fn place(&mut self, node: Node) -> Result<(), YamlError> {
         if self.nodes > MAX_NODES {
-            let error = YamlError::new(format!("the document has more than {MAX_NODES} values"));
+            let error = YamlError::new(format!("the document has more than {MAX_NODES} keys and values"));
             return Err(error.with_hint("move rows to a dataset file").at(node.span));
         }
         match self.frames.last_mut() {

@@ -307,7 +307,7 @@ fn a_large_document_is_read_and_a_vast_one_is_not() {
     assert_eq!(items.len(), 20_000);
     let keys: String = (0..20_000).map(|key| format!("k{key}: 1\n")).collect();
     assert_eq!(load(&keys).unwrap().to_value().as_object().unwrap().len(), 20_000);
-    assert_eq!(message(&format!("[{}]", "1,".repeat(1_100_000))), "the document has more than 1000000 values");
+    assert_eq!(message(&format!("[{}]", "1,".repeat(1_100_000))), "the document has more than 1000000 keys and values");
 }
 
 #[derive(Debug, PartialEq, Deserialize)]

@@ -5,20 +5,18 @@
 //! variant; what else the mapping holds is the variant's content.
 
 use proofmark_canon::Number;
-use serde::de::value::{BorrowedStrDeserializer, MapAccessDeserializer};
+use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{self, Deserialize, DeserializeSeed, Visitor};
 
 use super::error::{YamlError, excerpt, one_of};
-use super::node::{Key, Node, NodeKind, Span};
+use super::node::{Key, Node, NodeKind};
 use super::scalar::{as_number, number_text};
+use super::variant::{Named, Tagged};
 
 /// Reads a typed value out of a tree.
 pub fn from_node<'a, T: Deserialize<'a>>(node: &'a Node) -> Result<T, YamlError> {
     T::deserialize(node)
 }
-
-/// The member that names the variant of an enum.
-const TAG: &str = "type";
 
 impl Node {
     /// What it is, in the words of an error message.
@@ -63,7 +61,7 @@ impl Node {
         }
     }
 
-    fn expected_string(&self) -> YamlError {
+    pub(super) fn expected_string(&self) -> YamlError {
         let error = self.expected("a string");
         match self.kind {
             NodeKind::Bool(_) | NodeKind::Number(_) => error.with_hint("put it in quotes"),
@@ -241,7 +239,7 @@ impl<'de> de::Deserializer<'de> for &'de Node {
         visitor: V,
     ) -> Result<V::Value, YamlError> {
         match &self.kind {
-            NodeKind::String(text) => visitor.visit_enum(Named { text, span: self.span }),
+            NodeKind::String(text) => visitor.visit_enum(Named::new(text, self.span)),
             NodeKind::Mapping(entries) => Tagged::find(entries, variants).and_then(|tagged| visitor.visit_enum(tagged)),
             _ => Err(self.expected(&one_of(variants))),
         }
@@ -297,7 +295,7 @@ impl<'de> de::SeqAccess<'de> for Items<'de> {
 }
 
 /// The entries of a mapping, without the one at `skip`.
-struct Members<'de> {
+pub(super) struct Members<'de> {
     entries: &'de [(Key, Node)],
     at: usize,
     skip: Option<usize>,
@@ -308,7 +306,13 @@ impl<'de> Members<'de> {
         Self { entries, at: 0, skip: None }
     }
 
-    fn next(&mut self) -> Option<&'de (Key, Node)> {
+    /// The entries but one.
+    pub(super) fn without(entries: &'de [(Key, Node)], skip: usize) -> Self {
+        Self { entries, at: 0, skip: Some(skip) }
+    }
+
+    /// The entry that is read next.
+    pub(super) fn peek(&mut self) -> Option<&'de (Key, Node)> {
         if self.skip == Some(self.at) {
             self.at += 1;
         }
@@ -320,112 +324,14 @@ impl<'de> de::MapAccess<'de> for Members<'de> {
     type Error = YamlError;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, YamlError> {
-        let Some((key, _)) = self.next() else { return Ok(None) };
+        let Some((key, _)) = self.peek() else { return Ok(None) };
         let read = seed.deserialize(BorrowedStrDeserializer::<YamlError>::new(&key.text));
         read.map(Some).map_err(|error| error.at(key.span))
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, YamlError> {
-        let (_, value) = self.next().ok_or_else(|| YamlError::new("a value without a key"))?;
+        let (_, value) = self.peek().ok_or_else(|| YamlError::new("a value without a key"))?;
         self.at += 1;
         seed.deserialize(value).map_err(|error| error.at(value.span))
-    }
-}
-
-/// A variant written as its name alone.
-struct Named<'de> {
-    text: &'de str,
-    span: Span,
-}
-
-impl<'de> de::EnumAccess<'de> for Named<'de> {
-    type Error = YamlError;
-    type Variant = Self;
-
-    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self), YamlError> {
-        let read = seed.deserialize(BorrowedStrDeserializer::<YamlError>::new(self.text));
-        read.map(|variant| (variant, self))
-    }
-}
-
-impl Named<'_> {
-    fn needs_content(&self) -> YamlError {
-        YamlError::new(format!("expected a mapping, found the string \"{}\"", self.text))
-            .with_hint(format!("write `{{{TAG}: {}}}`", self.text))
-            .at(self.span)
-    }
-}
-
-impl<'de> de::VariantAccess<'de> for Named<'de> {
-    type Error = YamlError;
-
-    fn unit_variant(self) -> Result<(), YamlError> {
-        Ok(())
-    }
-
-    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, _: S) -> Result<S::Value, YamlError> {
-        Err(self.needs_content())
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, YamlError> {
-        Err(self.needs_content())
-    }
-
-    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], _: V) -> Result<V::Value, YamlError> {
-        Err(self.needs_content())
-    }
-}
-
-/// A variant written as a mapping with a `type`.
-struct Tagged<'de> {
-    name: &'de str,
-    members: Members<'de>,
-}
-
-impl<'de> Tagged<'de> {
-    fn find(entries: &'de [(Key, Node)], variants: &[&str]) -> Result<Self, YamlError> {
-        let Some(skip) = entries.iter().position(|(key, _)| key.text == TAG) else {
-            let error = YamlError::new(format!("missing key `{TAG}`"));
-            return Err(error.with_hint(format!("expected {}", one_of(variants))));
-        };
-        let value = &entries[skip].1;
-        let NodeKind::String(name) = &value.kind else { return Err(value.expected_string()) };
-        if !variants.contains(&name.as_str()) {
-            return Err(YamlError::unknown(TAG, name, variants).at(value.span));
-        }
-        Ok(Self { name, members: Members { entries, at: 0, skip: Some(skip) } })
-    }
-}
-
-impl<'de> de::EnumAccess<'de> for Tagged<'de> {
-    type Error = YamlError;
-    type Variant = Members<'de>;
-
-    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Members<'de>), YamlError> {
-        let read = seed.deserialize(BorrowedStrDeserializer::<YamlError>::new(self.name));
-        read.map(|variant| (variant, self.members))
-    }
-}
-
-impl<'de> de::VariantAccess<'de> for Members<'de> {
-    type Error = YamlError;
-
-    fn unit_variant(mut self) -> Result<(), YamlError> {
-        match self.next() {
-            None => Ok(()),
-            Some((key, _)) => Err(YamlError::unknown("key", &key.text, &[TAG]).at(key.span)),
-        }
-    }
-
-    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, YamlError> {
-        seed.deserialize(MapAccessDeserializer::new(self))
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, YamlError> {
-        Err(YamlError::new("a mapping cannot hold values without names"))
-    }
-
-    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, YamlError> {
-        visitor.visit_map(self)
     }
 }

@@ -1,19 +1,18 @@
 //! Text to a tree: composes the parser's events and enforces every bound.
 
-use std::borrow::Cow;
-
 use granit_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 
 use super::error::{YamlError, excerpt};
 use super::node::{Key, Node, NodeKind, Span};
 use super::problem::{from_scan_error, too_deep};
+use super::render::lines_of;
 use super::scalar::{number_text, resolve_plain, resolve_tagged};
 
 /// The largest document that is read.
 pub const MAX_BYTES: usize = 8 << 20;
 /// How deep lists and mappings may nest, aliases followed.
 pub const MAX_DEPTH: usize = 64;
-/// The most values a document may have, aliases followed.
+/// The most values and keys a document may have, aliases followed.
 pub const MAX_NODES: usize = 1_000_000;
 /// The most aliases a document may have.
 pub const MAX_ALIASES: usize = 1000;
@@ -165,7 +164,7 @@ impl Composer<'_> {
         }
         match version {
             Some(version) if (version.major, version.minor) != (1, 2) => {
-                let line = self.source.lines().position(|line| line.starts_with("%YAML")).unwrap_or_default();
+                let line = lines_of(self.source).position(|line| line.starts_with("%YAML")).unwrap_or_default();
                 let message = format!("YAML {}.{} is not read, only YAML 1.2", version.major, version.minor);
                 let hint = "remove the `%YAML` line, and write `true` and `false` for booleans";
                 let line = u32::try_from(line + 1).unwrap_or(u32::MAX);
@@ -230,7 +229,8 @@ impl Composer<'_> {
     fn alias(&mut self, anchor: usize, span: Span) -> Result<(), YamlError> {
         self.aliases += 1;
         if self.aliases > MAX_ALIASES {
-            return Err(YamlError::new(format!("more than {MAX_ALIASES} aliases")).at(span));
+            let error = YamlError::new(format!("more than {MAX_ALIASES} aliases"));
+            return Err(error.with_hint("write the values out").at(span));
         }
         let Some(Some(Anchor { node, size })) = self.anchors.get(anchor) else {
             let error = YamlError::new("an alias stands inside the value it names");
@@ -263,7 +263,8 @@ impl Composer<'_> {
 
     fn place(&mut self, node: Node) -> Result<(), YamlError> {
         if self.nodes > MAX_NODES {
-            return Err(YamlError::new(format!("the document has more than {MAX_NODES} values")).at(node.span));
+            let error = YamlError::new(format!("the document has more than {MAX_NODES} keys and values"));
+            return Err(error.with_hint("move rows to a dataset file").at(node.span));
         }
         match self.frames.last_mut() {
             None => self.root = Some(node),
@@ -293,7 +294,7 @@ fn key_of(node: Node, source: &str, mapping: Span) -> Result<Key, YamlError> {
 
 fn collection_as_key(source: &str, mapping: Span, key: Span) -> YamlError {
     let error = YamlError::new("a key cannot be a list or a mapping");
-    let line = source.lines().nth(key.line as usize - 1).unwrap_or_default();
+    let line = lines_of(source).nth(key.line as usize - 1).unwrap_or_default();
     let is_template = line.chars().skip(mapping.column as usize - 1).take(2).eq("{{".chars());
     if is_template && mapping.line == key.line {
         return error.with_hint("put a template in quotes: `\"{{ … }}\"`").at(mapping);
@@ -320,15 +321,15 @@ fn check_collection_tag(tag: Option<&Tag>, fits: &str, place: &granit_parser::Sp
         Some(suffix) if suffix == fits => Ok(()),
         Some(suffix) => {
             let what = if fits == "seq" { "a list" } else { "a mapping" };
-            Err(YamlError::new(format!("{what} is not a value of the tag `!!{suffix}`")).at(span))
+            let error = YamlError::new(format!("{what} is not a value of the tag `!!{suffix}`"));
+            Err(error.with_hint("remove the tag").at(span))
         }
         None => Err(unknown_tag(tag).at(span)),
     }
 }
 
 fn unknown_tag(tag: &Tag) -> YamlError {
-    let written: Cow<'_, str> = tag.original().into();
-    YamlError::new(format!("unknown tag `{}`", excerpt(&written)))
+    YamlError::new(format!("unknown tag `{}`", excerpt(&tag.original())))
         .with_hint("remove it, or put the value in quotes if it starts with `!`")
 }
 

@@ -5,6 +5,10 @@
 //! key, an integer that loses digits, a second document. Input is hostile: size, depth, the number
 //! of nodes and what aliases may copy are bounded.
 //!
+//! Two things are decided by the parser below us: a closing bracket may stand at its parent's
+//! indentation, and characters that YAML calls not printable must be escaped in quotes as well,
+//! where JSON allows DEL and the C1 controls raw.
+//!
 //! - [`load`] text to a [`Node`] tree in which everything knows its place;
 //! - [`from_node`] a typed value out of a tree, with every error at the innermost node;
 //! - [`YamlError`] what is wrong, where, and what to do; it renders itself with the line it is about;
@@ -20,6 +24,7 @@ mod problem;
 mod render;
 mod scalar;
 mod suggest;
+mod variant;
 
 pub use de::from_node;
 pub use emit::to_text;

@@ -4,25 +4,50 @@ use granit_parser::{ErrorKind, ScanError};
 
 use super::error::{YamlError, excerpt};
 use super::load::{MAX_DEPTH, span_of};
+use super::node::Span;
+use super::render::lines_of;
 
 /// Turns an error of the parser to one that says what to do.
 pub(super) fn from_scan_error(error: &ScanError, source: &str) -> YamlError {
     let rest = error.marker().byte_offset().and_then(|at| source.get(at..)).unwrap_or_default();
     let (message, hint) = in_words(error.kind(), rest);
-    let described = YamlError::new(message).at(span_of(error.marker()));
+    let here = span_of(error.marker());
+    let described = YamlError::new(message).at(tab_near(error.kind(), here, source).unwrap_or(here));
     if hint.is_empty() { described } else { described.with_hint(hint) }
 }
 
 pub(super) fn too_deep() -> YamlError {
-    YamlError::new(format!("lists and mappings are nested deeper than {MAX_DEPTH}"))
+    YamlError::new(format!("lists and mappings are nested deeper than {MAX_DEPTH}")).with_hint("nest less")
 }
+
+/// The tab that indents a line; the parser names the value it stands in, or what comes after it.
+fn tab_near(kind: &ErrorKind, here: Span, source: &str) -> Option<Span> {
+    if !matches!(
+        kind,
+        ErrorKind::TabInBlockIndentation
+            | ErrorKind::TabInIndentation
+            | ErrorKind::TabNotAllowed
+            | ErrorKind::TabInPlainScalar
+            | ErrorKind::TabAtBlockScalarStart
+    ) {
+        return None;
+    }
+    let lines = (here.line..).zip(lines_of(source).skip(here.line as usize - 1));
+    lines.take(LINES_SEARCHED).find_map(|(line, text)| {
+        let tab = text.chars().position(|character| character != ' ')?;
+        text[tab..].starts_with('\t').then(|| Span { line, column: u32::try_from(tab + 1).unwrap_or(u32::MAX) })
+    })
+}
+
+const LINES_SEARCHED: usize = 100;
 
 fn in_words(kind: &ErrorKind, rest: &str) -> (String, &'static str) {
     let fixed = |message: &str, hint| (message.to_owned(), hint);
     match kind {
-        ErrorKind::TabInBlockIndentation | ErrorKind::TabInIndentation | ErrorKind::TabNotAllowed => {
-            fixed("a tab is used as indentation", "indent with spaces")
-        }
+        ErrorKind::TabInBlockIndentation
+        | ErrorKind::TabInIndentation
+        | ErrorKind::TabNotAllowed
+        | ErrorKind::TabInPlainScalar => fixed("a tab is used as indentation", "indent with spaces"),
         ErrorKind::TabAtBlockScalarStart => fixed("a text block starts with a tab", "indent it with spaces"),
         ErrorKind::UnexpectedCharacter { character } if character.is_control() => (
             format!("the control character U+{:04X} cannot be written here", u32::from(*character)),
@@ -33,6 +58,9 @@ fn in_words(kind: &ErrorKind, rest: &str) -> (String, &'static str) {
         }
         ErrorKind::MappingValueNotAllowed => {
             fixed("a `:` stands where no key can be", "put a value that holds `: ` in quotes, or fix the indentation")
+        }
+        ErrorKind::InvalidColonPlacement => {
+            fixed("a `:` stands where no key can be", "is a `]` or a `}` missing above?")
         }
         ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => {
             fixed("a key without a `:` after it", "write `key: value`; a key is on one line and at most 1024 long")
@@ -103,7 +131,7 @@ fn in_words(kind: &ErrorKind, rest: &str) -> (String, &'static str) {
         ErrorKind::BomInsideDocument => {
             fixed("a byte order mark inside the document", "remove it, or write `\\ufeff` in double quotes")
         }
-        ErrorKind::RecursionLimitExceeded => (too_deep().message, ""),
+        ErrorKind::RecursionLimitExceeded => (too_deep().message, "nest less"),
         other => (other.to_string(), ""),
     }
 }

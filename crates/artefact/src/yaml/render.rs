@@ -26,8 +26,10 @@ impl YamlError {
 }
 
 fn snippet(span: Span, source: &str) -> Option<String> {
-    let characters: Vec<char> = line_of(source, span.line)?.chars().collect();
-    let at = span.column as usize - 1;
+    let source = source.strip_prefix('\u{feff}').unwrap_or(source);
+    let line = lines_of(source).nth((span.line as usize).checked_sub(1)?)?;
+    let characters: Vec<char> = line.chars().collect();
+    let at = (span.column as usize).checked_sub(1)?;
     if at > characters.len() {
         return None;
     }
@@ -67,15 +69,16 @@ fn snippet(span: Span, source: &str) -> Option<String> {
 
 const WIDEST_LINE: usize = 100;
 
-/// The line with this number, from 1, without its end.
-fn line_of(source: &str, number: u32) -> Option<&str> {
-    let mut rest = source.strip_prefix('\u{feff}').unwrap_or(source);
-    for _ in 1..number {
-        let at = rest.find(['\n', '\r'])?;
-        let width = if rest[at..].starts_with("\r\n") { 2 } else { 1 };
-        rest = &rest[at + width..];
-    }
-    rest.split(['\n', '\r']).next()
+/// The lines of a text as the parser counts them: their ends are `\n`, `\r\n` and `\r`.
+pub(super) fn lines_of(source: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(source);
+    std::iter::from_fn(move || {
+        let text = rest.take()?;
+        let Some(end) = text.find(['\n', '\r']) else { return Some(text) };
+        let width = if text[end..].starts_with("\r\n") { 2 } else { 1 };
+        rest = Some(&text[end + width..]);
+        Some(&text[..end])
+    })
 }
 
 /// How much of the line is the thing at its start: a quoted text, a word, or one character.

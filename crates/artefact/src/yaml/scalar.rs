@@ -22,7 +22,10 @@ pub(super) fn resolve_plain(text: &str) -> Result<NodeKind, YamlError> {
 
 /// Reads a scalar that has a core tag, which its text must fit.
 pub(super) fn resolve_tagged(suffix: &str, text: &str) -> Result<NodeKind, YamlError> {
-    let misfit = || YamlError::new(format!("`{}` is not a value of the tag `!!{suffix}`", excerpt(text)));
+    let misfit = || {
+        let value = if text.is_empty() { "nothing".to_owned() } else { format!("`{}`", excerpt(text)) };
+        YamlError::new(format!("{value} is not a value of the tag `!!{suffix}`")).with_hint("remove the tag")
+    };
     match suffix {
         "str" => Ok(NodeKind::String(text.to_owned())),
         "null" if is_null(text) => Ok(NodeKind::Null),

@@ -149,8 +149,8 @@ const TABLE: &[(&str, Ours)] = &[
 ];
 
 fn vectors() -> Vec<Value> {
-    let file = parse(include_bytes!("../../data/structured-hash-vectors.json")).unwrap();
-    file.get("vectors").and_then(Value::as_array).unwrap().to_vec()
+    let file = parse(include_bytes!("../../data/structured-hash-vectors.json")).expect("the file is JSON");
+    file.get("vectors").and_then(Value::as_array).expect("a list").to_vec()
 }
 
 fn text<'a>(vector: &'a Value, field: &str) -> &'a str {

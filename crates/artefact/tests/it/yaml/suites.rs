@@ -40,7 +40,7 @@ fn edited(from: &str, to: &str) -> String {
 }
 
 fn condition_names(conditions: Option<Conditions>) -> Vec<String> {
-    conditions.unwrap().0.into_iter().map(|(name, _)| name).collect()
+    conditions.expect("there are some").0.into_iter().map(|(name, _)| name).collect()
 }
 
 #[test]

@@ -81,7 +81,12 @@ pub enum Keep {
     All,
 }
 
-pub(super) fn change(classes: Classes, a: Option<(Record, u64)>, b: Option<(Record, u64)>, limit: usize) -> Option<Change> {
+pub(super) fn change(
+    classes: Classes,
+    a: Option<(Record, u64)>,
+    b: Option<(Record, u64)>,
+    limit: usize,
+) -> Option<Change> {
     let (named, _) = b.as_ref().or(a.as_ref())?;
     Some(Change {
         classes: classes.iter().collect(),

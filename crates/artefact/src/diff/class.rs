@@ -101,23 +101,23 @@ impl FromStr for Class {
 
 /// The classes of one sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Classes(u16);
+pub(super) struct Classes(u16);
 
 impl Classes {
-    pub fn insert(&mut self, class: Class) {
+    pub(super) fn insert(&mut self, class: Class) {
         self.0 |= 1 << class as u16;
     }
 
-    pub fn contains(self, class: Class) -> bool {
+    pub(super) fn contains(self, class: Class) -> bool {
         self.0 >> class as u16 & 1 == 1
     }
 
-    pub fn is_empty(self) -> bool {
+    pub(super) fn is_empty(self) -> bool {
         self.0 == 0
     }
 
     /// In the order of [`Class::ALL`].
-    pub fn iter(self) -> impl Iterator<Item = Class> {
+    pub(super) fn iter(self) -> impl Iterator<Item = Class> {
         Class::ALL.into_iter().filter(move |class| self.contains(*class))
     }
 }

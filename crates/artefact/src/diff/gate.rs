@@ -124,7 +124,10 @@ pub fn gate(comparison: &Comparison, gates: &Gates) -> Vec<GateFailure> {
         if let Some(p) = found.mcnemar_p.filter(|p| lost && *p <= limit) {
             fail("significant".to_owned(), format!("fewer samples pass: p = {} (McNemar), limit {limit}", p_text(p)));
         } else if let Some(p) = found.mean_p.filter(|p| found.difference.is_some_and(|d| d < 0.0) && *p <= limit) {
-            fail("significant".to_owned(), format!("the mean fell: p = {} (paired bootstrap), limit {limit}", p_text(p)));
+            fail(
+                "significant".to_owned(),
+                format!("the mean fell: p = {} (paired bootstrap), limit {limit}", p_text(p)),
+            );
         }
     }
     failures

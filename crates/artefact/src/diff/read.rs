@@ -295,7 +295,8 @@ mod tests {
     }
 
     fn lines(count: usize, size: impl Fn(usize) -> usize) -> Vec<Vec<u8>> {
-        let line = |i| proofmark_canon::to_vec(&sample::trajectory(&format!("t/{i}/m/c/0"), &"x".repeat(size(i)))).unwrap();
+        let line =
+            |i| proofmark_canon::to_vec(&sample::trajectory(&format!("t/{i}/m/c/0"), &"x".repeat(size(i)))).unwrap();
         (0..count).map(line).collect()
     }
 

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
+use super::Options;
 use super::change::{Change, Kept, change};
 use super::class::{Class, ClassCounts, Classes};
 use super::classify::classify;
@@ -11,7 +12,6 @@ use super::join::{Joined, Side, Visit, join, key_hash};
 use super::scan::{self, Primary, RECORD, Row, TRAJECTORY, TRAJECTORY_CONTENT, record};
 use super::significance::{Pairs, Significance};
 use super::tally::{CellDifference, Tally};
-use super::Options;
 use crate::record::{Record, Score};
 use crate::store::{RunDir, names};
 

@@ -171,10 +171,6 @@ impl Order {
         let place = |places: &HashMap<String, usize>, name: &String| {
             (places.get(name).copied().unwrap_or(usize::MAX), name.clone())
         };
-        [
-            place(&self.tasks, &cell.task),
-            place(&self.models, &cell.model),
-            place(&self.conditions, &cell.condition),
-        ]
+        [place(&self.tasks, &cell.task), place(&self.models, &cell.model), place(&self.conditions, &cell.condition)]
     }
 }

@@ -1,0 +1,336 @@
+//! A file of lines, read and scanned on its own thread.
+//!
+//! Lines travel in batches of about a block. Used batches go back to be filled again, so that a file
+//! of any size costs a handful of blocks. Blocks are always filled up, so that what is in a batch
+//! depends on the file alone.
+
+use std::fs::File;
+use std::hash::Hasher as _;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread::Scope;
+
+use memchr::{memchr_iter, memrchr};
+
+use super::error::DiffError;
+use super::scan::{Row, Shape};
+
+/// The longest line we read.
+const LONGEST_LINE: usize = 256 << 20;
+const BLOCK: usize = 256 * 1024;
+/// How many batches wait to be taken.
+const WAITING: usize = 4;
+
+/// Lines in the order of the file.
+pub(super) struct Cursor<const N: usize> {
+    shape: &'static Shape<N>,
+    batches: Receiver<Result<Batch<N>, DiffError>>,
+    used: Sender<Batch<N>>,
+    batch: Batch<N>,
+    at: usize,
+}
+
+impl<const N: usize> Cursor<N> {
+    /// Starts to read a file.
+    pub(super) fn start<'scope>(
+        scope: &'scope Scope<'scope, '_>,
+        shape: &'static Shape<N>,
+        path: &Path,
+    ) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let (to, batches) = sync_channel(WAITING);
+        let (used, back) = channel();
+        let reader = Reader { shape, path: path.to_owned(), file, keys: Keys::default() };
+        scope.spawn(move || reader.run(&to, &back));
+        Ok(Self { shape, batches, used, batch: Batch::default(), at: 0 })
+    }
+
+    /// Makes the next line current; false at the end of the file.
+    pub(super) fn load(&mut self) -> Result<bool, DiffError> {
+        while self.at == self.batch.entries.len() {
+            // The channel closes when the reader has given everything.
+            let Ok(next) = self.batches.recv() else { return Ok(false) };
+            let used = std::mem::replace(&mut self.batch, next?);
+            // A reader that is done takes nothing back.
+            let _ = self.used.send(used);
+            self.at = 0;
+        }
+        Ok(true)
+    }
+
+    /// The current line. Call [`Cursor::load`] first.
+    pub(super) fn row(&self) -> Row<'_, N> {
+        self.batch.row(self.shape, self.at)
+    }
+
+    pub(super) fn advance(&mut self) {
+        self.at += 1;
+    }
+}
+
+/// Whole lines and where their members are.
+struct Batch<const N: usize> {
+    bytes: Vec<u8>,
+    entries: Vec<Entry<N>>,
+    first_line: u64,
+    offset: u64,
+}
+
+struct Entry<const N: usize> {
+    start: u32,
+    length: u32,
+    ends: [u32; N],
+}
+
+impl<const N: usize> Default for Batch<N> {
+    fn default() -> Self {
+        Self { bytes: Vec::new(), entries: Vec::new(), first_line: 1, offset: 0 }
+    }
+}
+
+impl<const N: usize> Batch<N> {
+    fn row(&self, shape: &'static Shape<N>, at: usize) -> Row<'_, N> {
+        let Entry { start, length, ends } = &self.entries[at];
+        let (start, length) = (*start as usize, *length as usize);
+        Row {
+            shape,
+            bytes: &self.bytes[start..start + length],
+            ends,
+            line: self.first_line + at as u64,
+            offset: self.offset + start as u64,
+        }
+    }
+}
+
+struct Reader<const N: usize> {
+    shape: &'static Shape<N>,
+    path: PathBuf,
+    file: File,
+    keys: Keys,
+}
+
+impl<const N: usize> Reader<N> {
+    fn run(mut self, to: &SyncSender<Result<Batch<N>, DiffError>>, back: &Receiver<Batch<N>>) {
+        let (mut line, mut offset) = (1, 0);
+        let mut carry = Vec::new();
+        loop {
+            let mut batch = back.try_recv().unwrap_or_default();
+            batch.first_line = line;
+            batch.offset = offset;
+            let filled = self.fill(&mut batch, &mut carry);
+            let lines = batch.entries.len() as u64;
+            line += lines;
+            offset += filled.as_ref().map_or(0, |taken| *taken as u64);
+            let failed = filled.is_err();
+            // Nobody listens any more when the comparison has failed elsewhere.
+            if to.send(filled.map(|_| batch)).is_err() || failed {
+                return;
+            }
+            if lines == 0 {
+                break;
+            }
+        }
+        if let Err(error) = self.check_duplicates() {
+            let _ = to.send(Err(error));
+        }
+    }
+
+    /// Fills a batch with whole lines and returns how many bytes they take; the begun line after them
+    /// is left in `carry`. No lines means the end of the file.
+    fn fill(&mut self, batch: &mut Batch<N>, carry: &mut Vec<u8>) -> Result<usize, DiffError> {
+        batch.entries.clear();
+        let bytes = &mut batch.bytes;
+        // A batch that held an enormous line gives its memory back.
+        if bytes.len() != BLOCK && carry.len() < BLOCK {
+            *bytes = vec![0; BLOCK];
+        }
+        if bytes.len() <= carry.len() {
+            bytes.resize(carry.len() + BLOCK, 0);
+        }
+        bytes[..carry.len()].copy_from_slice(carry);
+        let mut end = carry.len();
+        carry.clear();
+        let whole = loop {
+            let searched = end;
+            let at_end = read_up(&mut self.file, bytes, &mut end)
+                .map_err(|source| DiffError::Io { path: self.path.clone(), source })?;
+            if let Some(at) = memrchr(b'\n', &bytes[searched..end]) {
+                let whole = searched + at + 1;
+                if at_end && whole < end {
+                    let lines = memchr_iter(b'\n', &bytes[..whole]).count() as u64;
+                    return Err(DiffError::CutOff { path: self.path.clone(), line: batch.first_line + lines });
+                }
+                carry.extend_from_slice(&bytes[whole..end]);
+                break whole;
+            }
+            if at_end && end == 0 {
+                return Ok(0);
+            }
+            if at_end {
+                return Err(DiffError::CutOff { path: self.path.clone(), line: batch.first_line });
+            }
+            if end > LONGEST_LINE {
+                let (path, line) = (self.path.clone(), batch.first_line);
+                return Err(DiffError::TooLong { path, line, limit: LONGEST_LINE });
+            }
+            bytes.resize(bytes.len() * 2, 0);
+        };
+        let mut start = 0;
+        for end in memchr_iter(b'\n', &bytes[..whole]) {
+            let line = &bytes[start..end];
+            let number = batch.first_line + batch.entries.len() as u64;
+            let Some(ends) = self.shape.scan(line) else {
+                return Err((self.shape.explain)(&self.path, number, line));
+            };
+            // A line is below 2^29 bytes: see LONGEST_LINE.
+            let entry = Entry { start: start as u32, length: line.len() as u32, ends };
+            let row = Row { shape: self.shape, bytes: line, ends: &entry.ends, line: number, offset: 0 };
+            self.keys.add(row.key());
+            batch.entries.push(entry);
+            start = end + 1;
+        }
+        Ok(whole)
+    }
+
+    /// Looks for keys that stand twice. Equal hashes only say where to look.
+    fn check_duplicates(mut self) -> Result<(), DiffError> {
+        let suspects = self.keys.repeated();
+        if suspects.is_empty() {
+            return Ok(());
+        }
+        let io_error = |source| DiffError::Io { path: self.path.clone(), source };
+        let mut again = Reader {
+            shape: self.shape,
+            path: self.path.clone(),
+            file: File::open(&self.path).map_err(io_error)?,
+            keys: Keys::default(),
+        };
+        let mut seen: std::collections::BTreeMap<Vec<u8>, u64> = std::collections::BTreeMap::new();
+        let (mut batch, mut carry) = (Batch::default(), Vec::new());
+        loop {
+            again.fill(&mut batch, &mut carry)?;
+            if batch.entries.is_empty() {
+                return Ok(());
+            }
+            for at in 0..batch.entries.len() {
+                let row = batch.row(self.shape, at);
+                if suspects.binary_search(&hash(row.key())).is_err() {
+                    continue;
+                }
+                if let Some(first) = seen.insert(row.key().to_vec(), row.line) {
+                    return Err(duplicate(&self.path, row, first));
+                }
+            }
+            batch.first_line += batch.entries.len() as u64;
+            again.keys = Keys::default();
+        }
+    }
+}
+
+/// The error for a key that stood in an earlier line too.
+pub(super) fn duplicate<const N: usize>(path: &Path, row: Row<'_, N>, first: u64) -> DiffError {
+    let key = super::text_of(row.key());
+    DiffError::Duplicate { path: path.to_owned(), line: row.line.max(first), first: first.min(row.line), key }
+}
+
+/// A hash of every key of a file: the only thing that grows with it, by eight bytes a line.
+#[derive(Default)]
+struct Keys(Vec<u64>);
+
+impl Keys {
+    fn add(&mut self, key: &[u8]) {
+        self.0.push(hash(key));
+    }
+
+    /// Returns the hashes that occur more than once, in order.
+    fn repeated(&mut self) -> Vec<u64> {
+        let mut hashes = std::mem::take(&mut self.0);
+        hashes.sort_unstable();
+        let mut repeated: Vec<u64> = hashes.windows(2).filter(|two| two[0] == two[1]).map(|two| two[0]).collect();
+        repeated.dedup();
+        repeated
+    }
+}
+
+fn hash(key: &[u8]) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    hasher.write(key);
+    hasher.finish()
+}
+
+/// Reads until the buffer is full or the file ends; true at its end.
+fn read_up(file: &mut impl Read, buffer: &mut [u8], end: &mut usize) -> io::Result<bool> {
+    while *end < buffer.len() {
+        match file.read(&mut buffer[*end..]) {
+            Ok(0) => return Ok(true),
+            Ok(read) => *end += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diff::sample;
+    use crate::diff::scan::TRAJECTORY;
+
+    fn read(bytes: &[u8]) -> Result<Vec<(u64, u64, Vec<u8>)>, DiffError> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("trajectories.jsonl");
+        crate::store::write_atomic(&path, bytes).unwrap();
+        std::thread::scope(|scope| {
+            let mut cursor = Cursor::start(scope, &TRAJECTORY, &path).unwrap();
+            let mut rows = Vec::new();
+            while cursor.load()? {
+                let row = cursor.row();
+                rows.push((row.line, row.offset, row.bytes.to_vec()));
+                cursor.advance();
+            }
+            Ok(rows)
+        })
+    }
+
+    fn lines(count: usize, size: impl Fn(usize) -> usize) -> Vec<Vec<u8>> {
+        let line =
+            |i| proofmark_canon::to_vec(&sample::trajectory(&format!("t/{i}/m/c/0"), &"x".repeat(size(i)))).unwrap();
+        (0..count).map(line).collect()
+    }
+
+    fn joined(lines: &[Vec<u8>]) -> Vec<u8> {
+        lines.iter().flat_map(|line| [line.as_slice(), b"\n"].concat()).collect()
+    }
+
+    #[test]
+    fn lines_keep_their_place_across_blocks_and_beyond_them() {
+        let lines = lines(3000, |i| if i == 1500 { BLOCK * 3 } else { i % 700 });
+        let bytes = joined(&lines);
+        let rows = read(&bytes).unwrap();
+        assert_eq!(rows.len(), lines.len());
+        let mut offset = 0;
+        for (at, (number, place, line)) in rows.iter().enumerate() {
+            assert_eq!((*number, *place), (at as u64 + 1, offset));
+            assert!(*line == lines[at]);
+            offset += line.len() as u64 + 1;
+        }
+        assert!(read(b"").unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        let good = joined(&lines(2, |_| 10));
+        let with = |more: &[u8]| read(&[good.as_slice(), more].concat()).unwrap_err();
+        assert!(matches!(with(b"{\"final"), DiffError::CutOff { line: 3, .. }));
+        assert!(matches!(with(b"\n"), DiffError::NotJson { line: 3, .. }));
+        assert!(matches!(with(b"{\"final\n"), DiffError::NotJson { line: 3, .. }));
+        assert!(matches!(with(b"[]\n"), DiffError::Shape { line: 3, .. }));
+        let mut spaced = lines(3, |_| 10)[2].clone();
+        spaced.insert(1, b' ');
+        spaced.push(b'\n');
+        assert!(matches!(with(&spaced), DiffError::NotCanonical { line: 3, .. }));
+        assert!(matches!(with(&joined(&lines(1, |_| 11))), DiffError::Duplicate { line: 3, first: 1, .. }));
+    }
+}

@@ -1,0 +1,340 @@
+//! Finds the members of a canonical line without building anything.
+//!
+//! Our lines have a fixed set of members in canonical order, so a scan compares each name with the
+//! one that must come and skips its value. It proves the line's skeleton, not what is inside of
+//! values: `validate` does that, and whoever reads a value parses it.
+
+use std::path::Path;
+
+use memchr::memchr2;
+
+use super::error::{DiffError, explain};
+use crate::record::Record;
+use crate::trajectory::Trajectory;
+
+/// What a kind of line looks like.
+#[derive(Debug)]
+pub(super) struct Shape<const N: usize> {
+    /// The text before each value: a brace or a comma, the name, a colon.
+    prefixes: [&'static str; N],
+    /// Which member is the key.
+    key: usize,
+    /// Says what is wrong with a line that does not have the shape.
+    pub(super) explain: fn(&Path, u64, &[u8]) -> DiffError,
+}
+
+/// One scanned line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row<'a, const N: usize> {
+    pub(super) shape: &'static Shape<N>,
+    pub(super) bytes: &'a [u8],
+    /// Where each value ends in the line.
+    pub(super) ends: &'a [u32; N],
+    /// From 1.
+    pub(super) line: u64,
+    /// Where the line starts in its file.
+    pub(super) offset: u64,
+}
+
+impl<'a, const N: usize> Row<'a, N> {
+    /// The canonical text of a member's value.
+    pub(super) fn value(&self, member: usize) -> &'a [u8] {
+        let before = if member == 0 { 0 } else { self.ends[member - 1] as usize };
+        &self.bytes[before + self.shape.prefixes[member].len()..self.ends[member] as usize]
+    }
+
+    /// The canonical text of the key, in its quotes.
+    pub(super) fn key(&self) -> &'a [u8] {
+        self.value(self.shape.key)
+    }
+}
+
+impl<const N: usize> Shape<N> {
+    /// Returns where each value ends, or `None` when the line does not have this shape.
+    pub(super) fn scan(&self, line: &[u8]) -> Option<[u32; N]> {
+        let mut ends = [0; N];
+        let mut at = 0;
+        for (prefix, end) in self.prefixes.iter().zip(&mut ends) {
+            at = line[at..].starts_with(prefix.as_bytes()).then_some(at + prefix.len())?;
+            at = skip_value(line, at)?;
+            *end = u32::try_from(at).ok()?;
+        }
+        let key_is_text = line[..ends[self.key] as usize].ends_with(b"\"");
+        (&line[at..] == b"}" && key_is_text).then_some(ends)
+    }
+}
+
+/// `records.jsonl`.
+pub(super) static RECORD: Shape<24> = Shape {
+    prefixes: [
+        "{\"condition\":",
+        ",\"error\":",
+        ",\"expected\":",
+        ",\"finish_reason\":",
+        ",\"input\":",
+        ",\"item_id\":",
+        ",\"key\":",
+        ",\"latency_ms\":",
+        ",\"model\":",
+        ",\"ordinal\":",
+        ",\"output\":",
+        ",\"output_fingerprint\":",
+        ",\"provider\":",
+        ",\"run_id\":",
+        ",\"sample\":",
+        ",\"schema_version\":",
+        ",\"scores\":",
+        ",\"seed\":",
+        ",\"started_at\":",
+        ",\"status\":",
+        ",\"task\":",
+        ",\"tool_calls\":",
+        ",\"turns\":",
+        ",\"usage\":",
+    ],
+    key: 6,
+    explain: |path, line, bytes| explain::<Record>(path, line, bytes, "record"),
+};
+
+/// Places of the members of a record.
+pub(super) mod record {
+    pub(crate) const CONDITION: usize = 0;
+    pub(crate) const ERROR: usize = 1;
+    pub(crate) const EXPECTED: usize = 2;
+    pub(crate) const FINISH_REASON: usize = 3;
+    pub(crate) const INPUT: usize = 4;
+    pub(crate) const ITEM_ID: usize = 5;
+    pub(crate) const MODEL: usize = 8;
+    pub(crate) const OUTPUT: usize = 10;
+    pub(crate) const PROVIDER: usize = 12;
+    pub(crate) const SCORES: usize = 16;
+    pub(crate) const STATUS: usize = 19;
+    pub(crate) const TASK: usize = 20;
+    pub(crate) const TOOL_CALLS: usize = 21;
+    pub(crate) const TURNS: usize = 22;
+    pub(crate) const USAGE: usize = 23;
+}
+
+/// `trajectories.jsonl`.
+pub(super) static TRAJECTORY: Shape<8> = Shape {
+    prefixes: [
+        "{\"final_answer\":",
+        ",\"key\":",
+        ",\"model\":",
+        ",\"run_id\":",
+        ",\"steps\":",
+        ",\"task_id\":",
+        ",\"turns\":",
+        ",\"usage\":",
+    ],
+    key: 1,
+    explain: |path, line, bytes| explain::<Trajectory>(path, line, bytes, "trajectory"),
+};
+
+/// Members of a trajectory that make it another one: all but the key, the run and the usage, which
+/// the record holds too.
+pub(super) const TRAJECTORY_CONTENT: [usize; 5] = [0, 2, 4, 5, 6];
+
+/// The verdict of a record's first scorer, as far as statistics need it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Primary<'a> {
+    pub(super) passed: bool,
+    /// The scorer's name in its quotes.
+    pub(super) scorer: &'a [u8],
+    pub(super) value: f64,
+}
+
+/// Reads the first entry of a record's `scores`: `Some(None)` when there are none, `None` when the
+/// text is not a list of scores.
+pub(super) fn primary(scores: &[u8]) -> Option<Option<Primary<'_>>> {
+    if scores == b"[]" {
+        return Some(None);
+    }
+    let at = after(scores, 0, b"[{\"explanation\":")?;
+    let at = skip_value(scores, at)?;
+    let at = after(scores, at, b",\"passed\":")?;
+    let end = skip_value(scores, at)?;
+    let passed = match &scores[at..end] {
+        b"true" => true,
+        b"false" => false,
+        _ => return None,
+    };
+    let at = after(scores, end, b",\"scorer\":")?;
+    let end = skip_value(scores, at)?;
+    let scorer = &scores[at..end];
+    let at = after(scores, end, b",\"value\":")?;
+    let end = skip_value(scores, at)?;
+    let value = match &scores[at..end] {
+        b"0" => 0.0,
+        b"1" => 1.0,
+        text => std::str::from_utf8(text).ok()?.parse().ok().filter(|value: &f64| value.is_finite())?,
+    };
+    (scores.get(end) == Some(&b'}')).then_some(Some(Primary { passed, scorer, value }))
+}
+
+fn after(bytes: &[u8], at: usize, text: &[u8]) -> Option<usize> {
+    bytes[at..].starts_with(text).then_some(at + text.len())
+}
+
+/// Returns where the value that starts here ends.
+fn skip_value(bytes: &[u8], at: usize) -> Option<usize> {
+    match *bytes.get(at)? {
+        b'"' => skip_string(bytes, at + 1),
+        b'{' | b'[' => skip_nested(bytes, at),
+        b'n' => after(bytes, at, b"null"),
+        b't' => after(bytes, at, b"true"),
+        b'f' => after(bytes, at, b"false"),
+        b'0'..=b'9' | b'-' => {
+            let is_number = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e');
+            let length = bytes[at..].iter().position(|byte| !is_number(byte))?;
+            Some(at + length)
+        }
+        _ => None,
+    }
+}
+
+/// Returns where the string ends whose opening quote is just before.
+fn skip_string(bytes: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        at += memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        if bytes[at] == b'"' {
+            return Some(at + 1);
+        }
+        at += 2;
+    }
+}
+
+/// Returns where the list or object ends that starts here.
+fn skip_nested(bytes: &[u8], mut at: usize) -> Option<usize> {
+    // One bit for each open bracket, 1 for an object: as deep as our JSON may be.
+    let (mut open, mut depth) = (0u128, 0);
+    loop {
+        match *bytes.get(at)? {
+            b'"' => {
+                at = skip_string(bytes, at + 1)?;
+                continue;
+            }
+            bracket @ (b'{' | b'[') => {
+                if depth == proofmark_canon::json::MAX_DEPTH {
+                    return None;
+                }
+                open = open << 1 | u128::from(bracket == b'{');
+                depth += 1;
+            }
+            bracket @ (b'}' | b']') => {
+                if (open & 1 == 1) != (bracket == b'}') {
+                    return None;
+                }
+                open >>= 1;
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diff::sample;
+
+    #[test]
+    fn every_member_of_a_record_is_found() {
+        let mut record = sample::record("t\"[{", "i\\", "m}", "é", 3);
+        record.expected = proofmark_canon::json::parse(br#"{"a":[1,{"b":"]}\\\""}],"c":null}"#).unwrap();
+        let bytes = proofmark_canon::to_vec(&record).unwrap();
+        let ends = RECORD.scan(&bytes).unwrap();
+        let row = Row { shape: &RECORD, bytes: &bytes, ends: &ends, line: 1, offset: 0 };
+        let value = proofmark_canon::json::parse(&bytes).unwrap();
+        for (member, prefix) in RECORD.prefixes.iter().enumerate() {
+            let name = prefix.trim_matches(|c: char| !c.is_ascii_lowercase() && c != '_');
+            let text = value.get(name).unwrap().to_canonical();
+            assert_eq!(row.value(member), text, "{name}");
+        }
+        for (member, name) in [
+            (record::CONDITION, "condition"),
+            (record::EXPECTED, "expected"),
+            (record::INPUT, "input"),
+            (record::ITEM_ID, "item_id"),
+            (record::MODEL, "model"),
+            (record::OUTPUT, "output"),
+            (record::PROVIDER, "provider"),
+            (record::SCORES, "scores"),
+            (record::STATUS, "status"),
+            (record::TASK, "task"),
+            (record::TOOL_CALLS, "tool_calls"),
+            (record::USAGE, "usage"),
+        ] {
+            assert!(RECORD.prefixes[member].contains(&format!("\"{name}\"")));
+        }
+        assert_eq!(row.key(), value.get("key").unwrap().to_canonical());
+    }
+
+    #[test]
+    fn every_member_of_a_trajectory_is_found() {
+        let bytes = proofmark_canon::to_vec(&sample::trajectory("t/i/m/c/0", "yes")).unwrap();
+        assert!(TRAJECTORY.scan(&bytes).is_some());
+        let mut content: Vec<&str> = TRAJECTORY_CONTENT.iter().map(|at| TRAJECTORY.prefixes[*at]).collect();
+        content.sort_unstable();
+        assert_eq!(content.join(" "), r#","model": ,"steps": ,"task_id": ,"turns": {"final_answer":"#);
+    }
+
+    #[test]
+    fn a_line_cut_anywhere_is_refused() {
+        let bytes = proofmark_canon::to_vec(&sample::record("t", "i", "m", "c", 0)).unwrap();
+        for end in 0..bytes.len() {
+            assert!(RECORD.scan(&bytes[..end]).is_none(), "{end}");
+        }
+    }
+
+    #[test]
+    fn values_end_where_they_should() {
+        for (text, end) in [
+            ("\"a\\\"b\",", Some(6)),
+            ("\"a\\\\\",", Some(5)),
+            ("\"abc", None),
+            ("\"abc\\", None),
+            ("[],", Some(2)),
+            ("[{\"]\":[]}],", Some(10)),
+            ("[}", None),
+            ("{]", None),
+            ("[[", None),
+            ("-1.5e+3,", Some(7)),
+            ("12", None),
+            ("nul", None),
+            ("null,", Some(4)),
+            ("true}", Some(4)),
+            ("x", None),
+            ("", None),
+            ("]", None),
+        ] {
+            assert_eq!(skip_value(text.as_bytes(), 0), end, "{text}");
+        }
+        let deep = "[".repeat(129) + &"]".repeat(129) + ",";
+        assert_eq!(skip_value(deep.as_bytes(), 0), None);
+        assert_eq!(skip_value(&deep.as_bytes()[1..], 0), Some(256));
+    }
+
+    #[test]
+    fn the_first_verdict_is_read_and_nonsense_refused() {
+        let text = br#"[{"explanation":"\"}]","passed":true,"scorer":"exact","value":0.25},{"explanation":1}]"#;
+        let first = primary(text).unwrap().unwrap();
+        assert_eq!(first, Primary { passed: true, scorer: b"\"exact\"", value: 0.25 });
+        assert_eq!(primary(b"[]"), Some(None));
+        for text in [
+            "",
+            "{}",
+            "[{}]",
+            r#"[{"explanation":"","passed":1,"scorer":"e","value":1}]"#,
+            r#"[{"explanation":"","passed":true,"scorer":"e","value":1e999}]"#,
+            r#"[{"explanation":"","passed":true,"scorer":"e","value":--}]"#,
+            r#"[{"explanation":"","passed":true,"scorer":"e","value":1"#,
+        ] {
+            assert_eq!(primary(text.as_bytes()), None, "{text}");
+        }
+    }
+}

@@ -5,6 +5,7 @@
 //! - [`store`] the run directory: names, atomic writes, the lock.
 //! - [`stats`] intervals and tests, and the aggregation of records to a summary.
 //! - [`report`] `report.html`; [`diff`] two runs compared; [`validate`] one run checked.
+//! - [`schema`] the JSON Schemas of all of these.
 //! - [`path`] paths that cannot leave their root.
 
 pub mod diff;
@@ -12,6 +13,7 @@ pub mod manifest;
 pub mod path;
 pub mod record;
 pub mod report;
+pub mod schema;
 pub mod stats;
 pub mod store;
 pub mod suite;

@@ -27,10 +27,12 @@ pub struct Suite {
     pub seed: Option<u64>,
     #[serde(default)]
     pub sampling: Option<Sampling>,
+    #[schemars(length(min = 1))]
     pub models: Vec<Model>,
     /// Named prompt arms. Default: one, called `default`, that changes nothing.
     #[serde(default)]
     pub conditions: Option<Conditions>,
+    #[schemars(length(min = 1))]
     pub tasks: Vec<Task>,
     #[serde(default)]
     pub determinism: Option<Determinism>,
@@ -256,7 +258,10 @@ pub struct Evidence {
 /// that errors inside a scorer keep their place.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-#[schemars(tag = "type")]
+#[schemars(
+    tag = "type",
+    description = "How an answer is scored. Every scorer gives a value from 0 to 1, pass or fail, and a reason."
+)]
 pub enum Scorer {
     /// The answer is the target.
     Exact {

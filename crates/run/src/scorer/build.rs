@@ -286,18 +286,19 @@ pub(super) mod tests {
     #[test]
     fn huge_answers_are_judged_without_a_panic() {
         let texts = [
-            "a".repeat(3 << 20),
-            "\u{1F600}".repeat(300_000),
-            "\0\u{1b}[31m\u{202e}".repeat(100_000),
-            "(A) ".repeat(200_000),
-            "1,".repeat(300_000),
-            "answer is ".repeat(100_000),
-            "[".repeat(1 << 20),
-            "```json\n".repeat(50_000),
-            "9".repeat(1 << 20),
-            "\n".repeat(1 << 20),
-            "*".repeat(1 << 20),
-            "- ".repeat(300_000),
+            "a".repeat(300_000),
+            "\u{1F600}".repeat(50_000),
+            "\0\u{1b}[31m\u{202e}".repeat(10_000),
+            "(A) ".repeat(20_000),
+            "1,".repeat(50_000),
+            "answer is ".repeat(10_000),
+            "[".repeat(100_000),
+            "```json\n".repeat(5_000),
+            "9".repeat(100_000),
+            "\n".repeat(100_000),
+            "*".repeat(100_000),
+            "- ".repeat(30_000),
+            "x".repeat(1_100_000),
         ];
         let target = value(r#""B""#);
         for scorer in pure() {
@@ -339,6 +340,8 @@ pub(super) mod tests {
         })
     }
 
+    thread_local! { static SCORERS: Vec<Scorer> = pure(); }
+
     proptest! {
         #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -346,7 +349,6 @@ pub(super) mod tests {
         fn every_verdict_is_sound_for_any_answer_and_target(
             text in texts(), expected in values(), choices in prop::option::of(prop::collection::vec(values(), 0..5)),
         ) {
-            thread_local! { static SCORERS: Vec<Scorer> = pure(); }
             SCORERS.with(|scorers| for scorer in scorers {
                 let answer = Answer { choices: choices.as_deref(), ..answer(&text, &expected) };
                 let first = scorer.score_now(&answer).unwrap();
@@ -361,15 +363,15 @@ pub(super) mod tests {
         fn the_target_itself_passes(text in "[a-z]{2,8}( [a-z]{2,8})?", number in -1e9f64..1e9) {
             let (target, number) = (Value::from(text.as_str()), Value::Number(proofmark_canon::Number::new(number).unwrap()));
             let number_text = number.to_string();
-            for scorer in pure() {
+            SCORERS.with(|scorers| for scorer in scorers {
                 let (text, target) = match &scorer.kind {
                     Kind::Numeric(_) => (&number_text, &number),
                     Kind::Choice(_) | Kind::Pattern(_) | Kind::Schema(_) => continue,
                     _ => (&text, &target),
                 };
                 let verdict = scorer.score_now(&answer(text, target)).unwrap().unwrap();
-                prop_assert!(verdict.passed && verdict.value == 1.0, "{:?} {:?}", scorer, verdict);
-            }
+                assert_eq!((verdict.value, verdict.passed), (1.0, true), "{scorer:?} {verdict:?}");
+            });
         }
     }
 }

@@ -371,7 +371,7 @@ for line in sys.stdin:
         let bench = Bench::sh(r#"read line; echo '{"value":0.25}'"#);
         for _ in 0..4 {
             let verdict = bench.score("x").await.unwrap();
-            assert!(!verdict.passed && verdict.value == 0.25);
+            assert_eq!((verdict.value, verdict.passed), (0.25, false));
         }
     }
 

@@ -206,7 +206,6 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(clippy::float_cmp, reason = "reading is exact or wrong")]
     fn numbers_are_found_where_a_reader_sees_them() {
         for (text, expected) in [
             ("", &[][..]),

@@ -13,7 +13,7 @@ use proofmark_canon::{Digest, Map, Value};
 use super::error::{At, Problem};
 use super::jsonl::has_byte_order_mark;
 use super::lines::{Line, Lines};
-use super::source::{Row, RowResult, read_failed};
+use super::source::{Failure, Row, RowResult, read_failed};
 use super::suggest::show;
 
 pub(super) struct CsvRows<R> {
@@ -22,6 +22,9 @@ pub(super) struct CsvRows<R> {
     limit: usize,
     header: Option<Header>,
 }
+
+/// Where a record starts and what its fields are.
+type Record = (At, Vec<String>);
 
 struct Header {
     names: Vec<String>,
@@ -53,7 +56,7 @@ impl<R: Read> CsvRows<R> {
         self.lines.finish()
     }
 
-    fn read_header(&mut self) -> Result<Header, (Option<At>, Problem)> {
+    fn read_header(&mut self) -> Result<Header, Failure> {
         let (at, names) =
             self.record().unwrap_or(Err((None, Problem::NoHeader))).map_err(|(at, problem)| match problem {
                 Problem::EmptyLine => (at, Problem::NoHeader),
@@ -65,7 +68,7 @@ impl<R: Read> CsvRows<R> {
     }
 
     /// Reads one record, which may span lines.
-    fn record(&mut self) -> Option<Result<(At, Vec<String>), (Option<At>, Problem)>> {
+    fn record(&mut self) -> Option<Result<Record, Failure>> {
         let (number, line) = match self.lines.next() {
             Ok(line) => line?,
             Err(error) => return Some(Err((None, read_failed(error)))),

@@ -25,7 +25,7 @@ use super::error::{At, Problem};
 use super::lines::digest_of;
 use super::quiet::without_panic;
 use super::source::{Row, RowResult, read_failed};
-use super::suggest::show;
+use super::suggest::{show, show_up_to};
 
 pub(super) struct ParquetRows {
     /// `None` after a failure, when the reader's state cannot be trusted.
@@ -77,7 +77,7 @@ impl ParquetRows {
 }
 
 fn refused(error: parquet::errors::ParquetError) -> Problem {
-    Problem::Parquet(show(&error.to_string()))
+    Problem::Parquet(show_up_to(200, &error.to_string()))
 }
 
 fn malformed() -> Problem {

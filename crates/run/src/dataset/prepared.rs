@@ -254,7 +254,7 @@ pub struct Items {
 }
 
 enum Way {
-    Files { next: usize, current: Option<(usize, Rows)> },
+    Files { next: usize, current: Option<(usize, Box<Rows>)> },
     Shuffled(Box<shuffle::Rows>),
 }
 
@@ -309,7 +309,7 @@ impl Items {
             }
             let source = self.reading.sources.get(*next)?;
             match reopen(source, self.reading.rules, self.expected[*next]) {
-                Ok(rows) => *current = Some((*next, rows)),
+                Ok(rows) => *current = Some((*next, Box::new(rows))),
                 Err(error) => return Some(Err(error)),
             }
             *next += 1;

@@ -21,7 +21,10 @@ pub(super) struct Row {
     pub row: Map,
 }
 
-pub(super) type RowResult = Result<Row, (Option<At>, Problem)>;
+/// What is wrong, and where that is known.
+pub(super) type Failure = (Option<At>, Problem);
+
+pub(super) type RowResult = Result<Row, Failure>;
 
 /// One file of a dataset, or the rows of the suite itself.
 #[derive(Debug)]

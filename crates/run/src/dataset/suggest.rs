@@ -1,11 +1,15 @@
 //! Names in error messages: shown safely, and the nearest one to a typo.
 
-/// Returns text fit for a terminal: cut at 60 characters, control characters escaped.
-pub(super) fn show(text: &str) -> String {
-    const MOST: usize = 60;
+/// Returns a name fit for a terminal: cut at 60 characters, control characters escaped.
+pub(super) fn show(name: &str) -> String {
+    show_up_to(60, name)
+}
+
+/// Returns text fit for a terminal: cut, control characters escaped.
+pub(super) fn show_up_to(most: usize, text: &str) -> String {
     let mut out = String::new();
     for (at, c) in text.chars().enumerate() {
-        if at == MOST {
+        if at == most {
             out.push('…');
             break;
         }

@@ -10,8 +10,9 @@
 //!   [`significance`] the paired tests.
 //! - [`files`] which plane-1 files differ.
 //!
-//! Memory: a few blocks, eight bytes a record to find keys that stand twice, and some fifty bytes for
-//! each sample that has moved, is on one side only or has another trajectory.
+//! Memory: a few blocks, and eight bytes a record to find keys that stand twice. Beyond that it grows
+//! with differences only: 16 bytes for a sample with another trajectory, up to 300 for one that has
+//! moved to another place or is on one side only.
 
 mod change;
 mod class;

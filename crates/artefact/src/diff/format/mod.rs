@@ -2,7 +2,7 @@
 //!
 //! - [`text`] for a terminal; [`markdown`] for a pull request; [`json`] for programs; [`junit`] and
 //!   [`github`] for build servers.
-//! - [`words`] word diffs; [`escape`] what keeps hostile text harmless.
+//! - `words` word diffs; `escape` what keeps hostile text harmless.
 //!
 //! Model output is hostile everywhere: no format passes a control character, closes its own quoting
 //! or grows without bound.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BinaryHeap};
 
-use proofmark_canon::SampleKey;
+use proofmark_canon::{Digest, SampleKey};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -36,10 +36,15 @@ impl Change {
 /// One side of a changed sample.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Sample {
+    /// The messages before the last one, each after its role; null when there are none.
+    pub context: Option<Excerpt>,
     pub error: Option<SampleError>,
     /// The gold answer as text; null when there is none.
     pub expected: Option<Excerpt>,
     pub finish_reason: Option<String>,
+    /// Digest of everything that was sent.
+    #[schemars(with = "String")]
+    pub input_fingerprint: Digest,
     /// The record's line in its file, from 1.
     pub line: u64,
     /// The answer; null when none came.
@@ -47,6 +52,7 @@ pub struct Sample {
     /// The last message that was sent.
     pub prompt: Excerpt,
     pub provider: String,
+    /// The first ones; a run has a handful.
     pub scores: Vec<Score>,
     pub status: Status,
     pub tool_calls: u32,
@@ -103,11 +109,20 @@ pub(super) fn change(
 
 fn side(record: Record, line: u64, limit: usize) -> Sample {
     let cut = |text: String| head(&text, limit).to_owned();
-    let scores = record.scores.into_iter().map(|score| Score { explanation: cut(score.explanation), ..score });
+    let scores =
+        record.scores.into_iter().take(MOST_SCORES).map(|score| Score { explanation: cut(score.explanation), ..score });
+    let before: Vec<String> = match record.input.messages.split_last() {
+        Some((_, before)) => {
+            before.iter().map(|message| format!("{}: {}", message.role.as_str(), message.content)).collect()
+        }
+        None => Vec::new(),
+    };
     Sample {
+        context: (!before.is_empty()).then(|| Excerpt::new(&before.join("\n"), limit)),
         error: record.error.map(|error| SampleError { class: cut(error.class), message: cut(error.message) }),
         expected: (!record.expected.is_null()).then(|| Excerpt::new(&record.expected.to_plain_text(), limit)),
         finish_reason: record.finish_reason.map(cut),
+        input_fingerprint: record.input.fingerprint,
         line,
         output: record.output.map(|output| Excerpt::new(&output.text, limit)),
         prompt: Excerpt::new(record.input.messages.last().map_or("", |message| &message.content), limit),
@@ -119,6 +134,9 @@ fn side(record: Record, line: u64, limit: usize) -> Sample {
         usage: record.usage,
     }
 }
+
+/// How many scores of a sample are kept.
+const MOST_SCORES: usize = 50;
 
 /// The examples kept so far: of each class the first ones, whatever order they are found in.
 pub(super) struct Kept {

@@ -8,6 +8,7 @@
 //! `regression` or an `improvement`, since a gate must not be blind to it; both classes stand side by
 //! side, the counts say how many regressions came with another input, and every format shows it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::class::{Class, Classes};
@@ -58,6 +59,13 @@ struct Verdicts {
     answered: bool,
 }
 
+impl Verdicts {
+    fn by_name(&self) -> BTreeMap<&str, &Score> {
+        // Names are unique in a run of ours; of others the first one counts.
+        self.scores.iter().rev().map(|score| (score.scorer.as_str(), score)).collect()
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Turned {
     regressed: bool,
@@ -67,9 +75,9 @@ struct Turned {
 
 fn compare(a: &Verdicts, b: &Verdicts, output_changed: bool, tolerance: f64) -> Turned {
     let mut turned = Turned::default();
-    let named = |verdicts: &Verdicts, name: &str| verdicts.scores.iter().find(|score| score.scorer == name).cloned();
-    for before in &a.scores {
-        let Some(after) = named(b, &before.scorer) else {
+    let (named_a, named_b) = (a.by_name(), b.by_name());
+    for (name, before) in &named_a {
+        let Some(after) = named_b.get(name) else {
             turned.regressed |= before.passed && !b.answered;
             turned.moved |= b.answered;
             continue;
@@ -84,7 +92,7 @@ fn compare(a: &Verdicts, b: &Verdicts, output_changed: bool, tolerance: f64) -> 
             }
         }
     }
-    for after in b.scores.iter().filter(|after| named(a, &after.scorer).is_none()) {
+    for (_, after) in named_b.iter().filter(|(name, _)| !named_a.contains_key(*name)) {
         turned.improved |= after.passed && !a.answered;
         turned.moved |= a.answered;
     }

@@ -113,7 +113,7 @@ pub fn gate(comparison: &Comparison, gates: &Gates) -> Vec<GateFailure> {
                     Class::Improvement => edited(comparison.improvements_with_other_input),
                     _ => String::new(),
                 };
-                fail(gate.to_string(), format!("{}: {}{edited}", class.title(), samples(count)));
+                fail(gate.to_string(), format!("{}{edited}", samples(count)));
             }
             _ => {}
         }

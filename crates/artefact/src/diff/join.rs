@@ -1,7 +1,7 @@
 //! Lines of two files matched by key, in one pass over both.
 //!
 //! Two runs of one suite have the same keys in the same order, so the files are walked in lock-step.
-//! Where keys differ, both lines are remembered by place (48 bytes or so) until their partner comes;
+//! Where keys differ, both lines are remembered by place until their partner comes;
 //! one that has none at the end is on one side only. So memory grows with how far samples have moved
 //! and how many are on one side only, not with the runs.
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::escape::one_line;
-use super::{verdict, verdict_of};
+use super::{answer, outcome, verdict};
 use crate::diff::{Change, Class, Comparison, GateFailure, Gates};
 
 /// GitHub shows ten annotations of a level and step; more would push each other out.
@@ -41,13 +41,7 @@ fn of_change(level: &str, class: Class, change: &Change) -> String {
     let mut message = String::new();
     for (side, sample) in [("A", &change.a), ("B", &change.b)] {
         let Some(sample) = sample else { continue };
-        let answer = match (&sample.output, &sample.error) {
-            (Some(output), _) => one_line(&output.text, MESSAGE),
-            (None, Some(error)) => one_line(&format!("{}: {}", error.class, error.message), MESSAGE),
-            (None, None) => "no answer".to_owned(),
-        };
-        let score = sample.scores.first().map_or_else(|| sample.status.as_str().to_owned(), verdict_of);
-        let _ = writeln!(message, "{side} ({score}): {answer}");
+        let _ = writeln!(message, "{side} ({}): {}", outcome(sample), answer(sample, MESSAGE));
     }
     annotation(level, &format!("{}: {}", class.title(), one_line(change.key.as_str(), 200)), message.trim_end())
 }

@@ -4,10 +4,11 @@
 //! cell has samples in a class that a gate looks at, and lists the first ones. Gates that look at the
 //! whole comparison (`bytes`, `significant`) are cases of a second suite.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::escape::{one_line, visible, xml};
-use super::{verdict, verdict_of};
+use super::{answer, outcome, verdict};
 use crate::diff::gate::samples;
 use crate::diff::{CellDifference, Change, Class, Comparison, GateFailure, Gates};
 
@@ -29,8 +30,13 @@ pub fn junit(comparison: &Comparison, gates: &Gates, failures: &[GateFailure]) -
     );
     let _ =
         writeln!(out, "  <testsuite name=\"cells\" tests=\"{}\" failures=\"{failed_cells}\">", comparison.cells.len());
+    let mut examples: BTreeMap<[&str; 3], Vec<&Change>> = BTreeMap::new();
+    for change in &comparison.changes {
+        examples.entry([&change.task, &change.model, &change.condition]).or_default().push(change);
+    }
     for cell in &comparison.cells {
-        case(&mut out, comparison, cell, gates);
+        let of_cell = examples.get(&[cell.task.as_str(), &cell.model, &cell.condition]);
+        case(&mut out, cell, of_cell.map_or(&[], Vec::as_slice), gates);
     }
     out.push_str("  </testsuite>\n");
     if !whole.is_empty() {
@@ -48,7 +54,7 @@ pub fn junit(comparison: &Comparison, gates: &Gates, failures: &[GateFailure]) -
     out
 }
 
-fn case(out: &mut String, comparison: &Comparison, cell: &CellDifference, gates: &Gates) {
+fn case(out: &mut String, cell: &CellDifference, examples: &[&Change], gates: &Gates) {
     let name = format!("{} / {}", cell.model, cell.condition);
     let _ = write!(out, "    <testcase classname=\"{}\" name=\"{}\"", attribute(&cell.task), attribute(&name));
     let classes = gated(cell, gates);
@@ -61,14 +67,8 @@ fn case(out: &mut String, comparison: &Comparison, cell: &CellDifference, gates:
         let count = cell.counts.of(class);
         let message = format!("{}: {}", class.title(), samples(count));
         let _ = write!(out, "      <failure type=\"{class}\" message=\"{}\">", attribute(&message));
-        let of_cell = |change: &&Change| {
-            change.is(class)
-                && change.task == cell.task
-                && change.model == cell.model
-                && change.condition == cell.condition
-        };
         let mut listed = 0;
-        for change in comparison.changes.iter().filter(of_cell).take(MOST_EXAMPLES) {
+        for change in examples.iter().filter(|change| change.is(class)).take(MOST_EXAMPLES) {
             listed += 1;
             out.push_str(&xml(&example(change)));
         }
@@ -84,9 +84,7 @@ fn example(change: &Change) -> String {
     let mut text = format!("\n{}", one_line(change.key.as_str(), 500));
     for (side, sample) in [("A", &change.a), ("B", &change.b)] {
         let Some(sample) = sample else { continue };
-        let answer = sample.output.as_ref().map_or("", |output| &output.text);
-        let score = sample.scores.first().map_or_else(|| sample.status.as_str().to_owned(), verdict_of);
-        let _ = write!(text, "\n  {side} ({score}): {}", one_line(answer, 500));
+        let _ = write!(text, "\n  {side} ({}): {}", outcome(sample), answer(sample, 500));
     }
     text
 }

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use similar::{ChangeTag, TextDiff};
 
 use super::escape::{fence, markdown as plain, one_line, visible};
-use super::{notes, percent, plural, significance_lines, verdict, verdict_of};
-use crate::diff::{Change, Class, Comparison, GateFailure, Sample};
+use super::{changed_cells, notes, pass_rate, percent, plural, significance_lines, verdict, verdict_of};
+use crate::diff::{Change, Class, Comparison, Excerpt, GateFailure, Sample};
 
 /// GitHub takes 65,536 characters; this leaves room for what someone puts around it.
 const MOST_BYTES: usize = 60_000;
@@ -40,8 +40,9 @@ pub fn markdown(comparison: &Comparison, failures: &[GateFailure], limit: usize)
     for (name, text) in significance_lines(&comparison.significance) {
         let _ = writeln!(out, "- {name}: {}", plain(&text));
     }
+    let mut shown = vec![false; comparison.changes.len()];
     for class in Class::ALL {
-        details(&mut out, comparison, class, limit);
+        details(&mut out, comparison, class, limit, &mut shown);
     }
     out
 }
@@ -75,8 +76,7 @@ fn counts(out: &mut String, comparison: &Comparison) {
 }
 
 fn cells(out: &mut String, comparison: &Comparison) {
-    let changed: Vec<_> =
-        comparison.cells.iter().filter(|cell| cell.unchanged < cell.matched || cell.matched == 0).collect();
+    let changed = changed_cells(comparison);
     if changed.is_empty() {
         return;
     }
@@ -86,8 +86,8 @@ fn cells(out: &mut String, comparison: &Comparison) {
             out,
             "| {} | {} | {} | {} | {} |",
             plain(&one_line(&cell.title(), 120)),
-            percent(cell.a.passed, cell.a.scored),
-            percent(cell.b.passed, cell.b.scored),
+            pass_rate(&cell.a),
+            pass_rate(&cell.b),
             cell.counts.regression,
             cell.counts.improvement,
         );
@@ -98,8 +98,9 @@ fn cells(out: &mut String, comparison: &Comparison) {
     }
 }
 
-/// A block that opens with a click. Examples that would make the text too long are left out.
-fn details(out: &mut String, comparison: &Comparison, class: Class, limit: usize) {
+/// A block that opens with a click, with examples that were not shown before. Those that would make
+/// the text too long are left out.
+fn details(out: &mut String, comparison: &Comparison, class: Class, limit: usize, shown: &mut [bool]) {
     // What must still fit after the last example.
     const CLOSING: usize = 200;
     let total = comparison.counts.of(class);
@@ -107,17 +108,31 @@ fn details(out: &mut String, comparison: &Comparison, class: Class, limit: usize
         return;
     }
     let _ = write!(out, "\n<details><summary>{} ({total})</summary>\n\n", class.title());
-    let mut shown = 0;
-    for change in comparison.changes.iter().filter(|change| change.is(class)).take(limit) {
-        let example = example(change, class);
-        if out.len() + example.len() + CLOSING > MOST_BYTES {
-            break;
+    let (mut above, mut here) = (0, 0);
+    let mut is_full = false;
+    for (change, shown) in comparison.changes.iter().zip(shown).filter(|(change, _)| change.is(class)) {
+        if *shown {
+            above += 1;
+            continue;
         }
-        out.push_str(&example);
-        shown += 1;
+        if is_full || here == limit {
+            continue;
+        }
+        let example = example(change, class);
+        is_full = out.len() + example.len() + CLOSING > MOST_BYTES;
+        if !is_full {
+            out.push_str(&example);
+            (*shown, here) = (true, here + 1);
+        }
     }
-    if shown < total {
-        let _ = writeln!(out, "… and {} more\n", total - shown);
+    let left = total.saturating_sub(above + here as u64);
+    let rest: Vec<String> = [(above, "shown above"), (left, "more")]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    if !rest.is_empty() {
+        let _ = writeln!(out, "… {}\n", rest.join(", "));
     }
     out.push_str("</details>\n");
 }
@@ -129,18 +144,36 @@ fn example(change: &Change, class: Class) -> String {
         let _ = write!(out, " (also {})", also.join(", "));
     }
     out.push_str("\n\n");
-    let Some(one) = change.b.as_ref().or(change.a.as_ref()) else { return out };
-    let _ = writeln!(out, "Prompt: {}", plain(&one_line(&one.prompt.text, LINE)));
-    if let Some(expected) = &one.expected {
-        let _ = writeln!(out, "\nExpected: {}", plain(&one_line(&expected.text, LINE)));
-    }
+    let prompt = |sample: &Sample| Some(sample.prompt.clone());
+    put_text(&mut out, "Before", change, |sample| sample.context.clone());
+    put_text(&mut out, "Prompt", change, prompt);
+    put_text(&mut out, "Expected", change, |sample| sample.expected.clone());
     let lines = [answer_diff(change), fact_diff(change)].concat();
     if !lines.is_empty() {
         let body = lines.join("\n");
         let fence = fence(&body);
-        let _ = writeln!(out, "\n{fence}diff\n{body}\n{fence}\n");
+        let _ = writeln!(out, "{fence}diff\n{body}\n{fence}\n");
     }
     out
+}
+
+/// A text in one line, or in two when the sides differ in it.
+fn put_text(out: &mut String, name: &str, change: &Change, of: impl Fn(&Sample) -> Option<Excerpt>) {
+    let mut put = |name: &str, text: Option<Excerpt>| {
+        if let Some(text) = text {
+            let _ = writeln!(out, "{name}: {}\n", plain(&one_line(&text.text, LINE)));
+        }
+    };
+    match (change.a.as_ref().map(&of), change.b.as_ref().map(&of)) {
+        (Some(a), Some(b)) if a != b => {
+            put(&format!("{name} in A"), a);
+            put(&format!("{name} in B"), b);
+        }
+        // What stands before the prompt is long and seldom the point when it is the same.
+        _ if name == "Before" => {}
+        (_, Some(text)) | (Some(text), None) => put(name, text),
+        (None, None) => {}
+    }
 }
 
 /// The answers line by line.
@@ -188,7 +221,13 @@ fn fact_diff(change: &Change) -> Vec<String> {
         facts.push(format!("turns: {}, tool calls: {}", sample.turns, sample.tool_calls));
         facts.iter().map(|fact| one_line(fact, LINE)).collect()
     };
-    let (a, b) = (facts(&change.a), facts(&change.b));
+    let (mut a, mut b) = (facts(&change.a), facts(&change.b));
+    if let (Some(of_a), Some(of_b)) = (&change.a, &change.b) {
+        for (facts, sample) in [(&mut a, of_a), (&mut b, of_b)] {
+            facts.push(format!("sent: {}", sample.input_fingerprint));
+            facts.push(one_line(&format!("provider: {}", sample.provider), LINE));
+        }
+    }
     let removed = a.iter().filter(|fact| !b.contains(fact)).map(|fact| format!("- {fact}"));
     let added = b.iter().filter(|fact| !a.contains(fact)).map(|fact| format!("+ {fact}"));
     removed.chain(added).collect()

@@ -2,7 +2,7 @@
 //!
 //! - [`text`] for a terminal; [`markdown`] for a pull request; [`json`] for programs; [`junit`] and
 //!   [`github`] for build servers.
-//! - [`words`] word diffs; [`escape`] what keeps hostile text harmless.
+//! - `words` word diffs; `escape` what keeps hostile text harmless.
 //!
 //! Model output is hostile everywhere: no format passes a control character, closes its own quoting
 //! or grows without bound.
@@ -21,9 +21,39 @@ pub use junit::junit;
 pub use markdown::markdown;
 pub use text::{Palette, TextStyle, text};
 
+use escape::one_line;
+
 use super::gate::p_text;
-use super::{Comparison, Significance, Trajectories};
+use super::{CellDifference, CellSide, Comparison, Sample, Significance, Trajectories};
 use crate::record::Score;
+
+/// `66.7 % of 3`, or a dash when nothing was scored.
+fn pass_rate(side: &CellSide) -> String {
+    if side.scored == 0 {
+        "–".to_owned()
+    } else {
+        format!("{} of {}", percent(side.passed, side.scored), side.scored)
+    }
+}
+
+/// The cells in which something changed.
+fn changed_cells(comparison: &Comparison) -> Vec<&CellDifference> {
+    comparison.cells.iter().filter(|cell| cell.unchanged < cell.matched || cell.matched == 0).collect()
+}
+
+/// How a sample ended in a few words: its first verdict, or its status.
+fn outcome(sample: &Sample) -> String {
+    sample.scores.first().map_or_else(|| sample.status.as_str().to_owned(), verdict_of)
+}
+
+/// The answer, or why there is none, in one line.
+fn answer(sample: &Sample, limit: usize) -> String {
+    match (&sample.output, &sample.error) {
+        (Some(output), _) => one_line(&output.text, limit),
+        (None, Some(error)) => one_line(&format!("{}: {}", error.class, error.message), limit),
+        (None, None) => "no answer".to_owned(),
+    }
+}
 
 /// `66.7 %`, or a dash when there is nothing to divide.
 fn percent(part: u64, whole: u64) -> String {

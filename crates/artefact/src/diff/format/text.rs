@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::escape::{one_line, visible};
 use super::words::{Part, Tag, word_diff};
-use super::{notes, percent, plural, significance_lines, verdict, verdict_of};
+use super::{changed_cells, notes, pass_rate, plural, significance_lines, verdict, verdict_of};
 use crate::diff::{Change, Class, Comparison, Excerpt, FileDifference, GateFailure, RunSide, Sample};
 
 /// How to write for a terminal.
@@ -126,23 +126,22 @@ fn ink_of(class: Class) -> Ink {
 
 /// The cells in which something changed.
 fn cells(out: &mut String, comparison: &Comparison, style: TextStyle) {
-    let changed: Vec<_> =
-        comparison.cells.iter().filter(|cell| cell.unchanged < cell.matched || cell.matched == 0).collect();
+    let changed = changed_cells(comparison);
     if changed.is_empty() {
         return;
     }
     let name_width = (style.width / 2).min(48);
     let heading =
-        format!("{:<name_width$}  {:>8}  {:>8}  {:>6} {:>6}", "cell", "A passed", "B passed", "worse", "better");
+        format!("{:<name_width$}  {:>17}  {:>17}  {:>6} {:>6}", "cell", "A passed", "B passed", "worse", "better");
     let _ = writeln!(out, "\n{}", style.palette.paint(Ink::Bold, &heading));
     let shown = if style.limit == usize::MAX { changed.len() } else { changed.len().min(style.limit.max(10)) };
     for cell in &changed[..shown] {
         let _ = writeln!(
             out,
-            "{:<name_width$}  {:>8}  {:>8}  {:>6} {:>6}",
+            "{:<name_width$}  {:>17}  {:>17}  {:>6} {:>6}",
             one_line(&cell.title(), name_width),
-            percent(cell.a.passed, cell.a.scored),
-            percent(cell.b.passed, cell.b.scored),
+            pass_rate(&cell.a),
+            pass_rate(&cell.b),
             cell.counts.regression,
             cell.counts.improvement,
         );
@@ -197,27 +196,25 @@ fn example(out: &mut String, change: &Change, class: Class, style: TextStyle) {
     let also = if also.is_empty() { String::new() } else { format!("  (also {})", also.join(", ")) };
     let key = one_line(change.key.as_str(), style.width.saturating_sub(also.chars().count() + 4).max(20));
     let _ = writeln!(out, "    {key}{}", style.palette.paint(Ink::Faint, &also));
-    let (a, b) = (change.a.as_ref(), change.b.as_ref());
-    let Some(one) = b.or(a) else { return };
-    pair(out, "prompt", a.map(|a| &a.prompt), b.map(|b| &b.prompt), style);
-    pair(out, "expected", a.and_then(|a| a.expected.as_ref()), b.and_then(|b| b.expected.as_ref()), style);
-    pair(out, "answer", a.and_then(|a| a.output.as_ref()), b.and_then(|b| b.output.as_ref()), style);
-    let (Some(a), Some(b)) = (a, b) else {
-        line(out, "status", one.status.as_str(), style);
-        one.scores.iter().for_each(|score| {
-            line(out, &score.scorer, &format!("{}: {}", verdict_of(score), score.explanation), style);
-        });
-        return;
+    let (a, b) = match (&change.a, &change.b) {
+        (Some(a), Some(b)) => (a, b),
+        (Some(one), None) | (None, Some(one)) => return alone(out, one, style),
+        (None, None) => return,
     };
+    if a.context != b.context {
+        pair(out, "before", a.context.as_ref(), b.context.as_ref(), style);
+    }
+    pair(out, "prompt", Some(&a.prompt), Some(&b.prompt), style);
+    pair(out, "expected", a.expected.as_ref(), b.expected.as_ref(), style);
+    pair(out, "answer", a.output.as_ref(), b.output.as_ref(), style);
+    let stopped = |sample: &Sample| sample.finish_reason.clone().unwrap_or_else(|| "nothing".to_owned());
+    let turns = |sample: &Sample| format!("{} ({} tool calls)", sample.turns, sample.tool_calls);
     let facts = [
         ("status", ended(a), ended(b)),
-        ("stopped", a.finish_reason.clone().unwrap_or_default(), b.finish_reason.clone().unwrap_or_default()),
+        ("stopped", stopped(a), stopped(b)),
         ("provider", a.provider.clone(), b.provider.clone()),
-        (
-            "turns",
-            format!("{} ({} tool calls)", a.turns, a.tool_calls),
-            format!("{} ({} tool calls)", b.turns, b.tool_calls),
-        ),
+        ("sent", a.input_fingerprint.short(), b.input_fingerprint.short()),
+        ("turns", turns(a), turns(b)),
         ("tokens", tokens(a), tokens(b)),
     ];
     for (name, of_a, of_b) in facts {
@@ -226,6 +223,20 @@ fn example(out: &mut String, change: &Change, class: Class, style: TextStyle) {
         }
     }
     scores(out, a, b, style);
+}
+
+/// A sample that only one run has.
+fn alone(out: &mut String, one: &Sample, style: TextStyle) {
+    line(out, "prompt", &one.prompt.text, style);
+    for (name, text) in [("expected", &one.expected), ("answer", &one.output)] {
+        if let Some(text) = text {
+            line(out, name, &text.text, style);
+        }
+    }
+    line(out, "status", &ended(one), style);
+    for score in &one.scores {
+        line(out, &score.scorer, &format!("{}: {}", verdict_of(score), score.explanation), style);
+    }
 }
 
 fn ended(sample: &Sample) -> String {
@@ -276,9 +287,6 @@ fn pair(out: &mut String, name: &str, a: Option<&Excerpt>, b: Option<&Excerpt>, 
     match (a, b) {
         (None, None) => {}
         (Some(one), Some(other)) if one == other => line(out, name, &one.text, style),
-        (Some(one), None) | (None, Some(one)) if a.is_none() && name != "answer" || b.is_none() && name != "answer" => {
-            line(out, name, &one.text, style);
-        }
         _ => {
             let (text_a, text_b) = (text(a), text(b));
             let parts = word_diff(&text_a, &text_b);
@@ -407,5 +415,5 @@ fn summary(out: &mut String, comparison: &Comparison, failures: &[GateFailure], 
         let text = format!("FAIL {}: {}", failure.gate, visible(&failure.message));
         let _ = writeln!(out, "  {}", style.palette.paint(Ink::Red, &text));
     }
-    let _ = writeln!(out, "  {}", verdict(comparison));
+    let _ = writeln!(out, "  {:<11}{}", "verdict", verdict(comparison));
 }

@@ -18,22 +18,27 @@ pub(super) fn headline(html: &mut Html, manifest: &Manifest, summary: &Summary) 
         return;
     }
     html.raw("<p class=\"lead\">Mean score over all tasks, by each task\u{2019}s first scorer, with its ");
-    html.text(&level(summary)).raw(" confidence interval.</p>\n");
+    html.text(&level(summary)).raw(" confidence interval.");
+    html.raw(if manifest.conditions.requested.len() > 1 {
+        " A hollow dot marks the baseline condition.</p>\n"
+    } else {
+        "</p>\n"
+    });
     let [passed, scored, asked, errors] = COUNTS;
     let columns = [
         Column::Text("Model"),
         Column::Text("Condition"),
         Column::Number("Score"),
         Column::Chart("Score and interval as a chart", Axis::PARTS),
-        Column::Number("Interval"),
+        Column::Wide("Interval"),
         passed,
         scored,
         asked,
         errors,
-        Column::Number("Tokens in"),
-        Column::Number("Tokens out"),
+        Column::Wide("Tokens in / out"),
     ];
-    table::begin(html, "Results by model and condition", &columns);
+    let names = summary.models.iter().map(|row| &row.model);
+    table::begin(html, "Results by model and condition", &columns, names);
     let baseline = manifest.conditions.requested.first();
     let mut last = None;
     for entry in summary.models.iter().take(MAX_ROWS) {
@@ -47,8 +52,8 @@ pub(super) fn headline(html: &mut Html, manifest: &Manifest, summary: &Summary) 
             chart::estimate(html, entry.estimate.as_ref(), is_baseline);
         });
         table::counts(html, &entry.counts);
-        table::number(html, "tokens in", &count(entry.usage.input_tokens));
-        table::number(html, "out", &count(entry.usage.output_tokens));
+        let tokens = [entry.usage.input_tokens, entry.usage.output_tokens].map(count).join(" / ");
+        table::number(html, "tokens in / out", &tokens);
         html.raw("</tr>\n");
     }
     table::end(html, summary.models.len().saturating_sub(MAX_ROWS));
@@ -62,8 +67,10 @@ pub(super) fn comparisons(html: &mut Html, summary: &Summary) {
         return;
     }
     html.raw("<section id=\"differences\">\n<h2>Differences between conditions</h2>\n");
-    html.raw("<p class=\"lead\">The same items under two conditions, item by item. A difference is clear when its ");
-    html.raw("interval does not hold zero.</p>\n<ul class=\"findings\">\n");
+    html.raw(
+        "<p class=\"lead\">The same items under two conditions, item by item. A difference is clear, and its dot ",
+    );
+    html.raw("filled, when its interval does not hold zero.</p>\n<ul class=\"findings\">\n");
     for comparison in summary.comparisons.iter().filter(|comparison| comparison.task.is_none()).take(MAX_SENTENCES) {
         html.raw("<li><bdi>").text(&comparison.model).raw("</bdi>: <bdi>").text(&comparison.condition);
         html.raw("</bdi> \u{2212} <bdi>").text(&comparison.baseline).raw("</bdi>: <strong>");
@@ -84,14 +91,12 @@ pub(super) fn comparisons(html: &mut Html, summary: &Summary) {
         Column::Text("Task"),
         Column::Number("Points"),
         Column::Chart("Difference and interval as a chart", axis),
-        Column::Number("Interval"),
+        Column::Wide("Interval"),
         Column::Number("Items"),
-        Column::Number("Won"),
-        Column::Number("Tied"),
-        Column::Number("Lost"),
-        Column::Text("<span class=\"sr\">Won, tied and lost as a chart</span>"),
+        Column::Wide("Won / tied / lost"),
     ];
-    table::begin(html, "Paired differences between conditions", &columns);
+    let names = summary.comparisons.iter().map(|comparison| &comparison.model);
+    table::begin(html, "Paired differences between conditions", &columns, names);
     let mut last = None;
     for comparison in summary.comparisons.iter().take(MAX_ROWS) {
         let first = last != Some(&comparison.model);
@@ -118,10 +123,8 @@ fn compare(html: &mut Html, comparison: &Comparison, first: bool, axis: Axis) {
     table::plot(html, |html| chart::difference(html, axis, comparison));
     table::number(html, "interval", &range(&comparison.interval));
     table::number(html, "items", &count(comparison.items));
-    table::number(html, "won", &count(comparison.wins));
-    table::number(html, "tied", &count(comparison.ties));
-    table::number(html, "lost", &count(comparison.losses));
-    html.raw("<td role=\"cell\" class=\"share\">");
+    let parts = [comparison.wins, comparison.ties, comparison.losses].map(count).join(" / ");
+    html.raw("<td role=\"cell\" class=\"n share\" data-label=\"won / tied / lost\">").text(&parts);
     chart::shares(html, comparison);
     html.raw("</td></tr>\n");
 }

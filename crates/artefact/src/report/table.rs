@@ -11,18 +11,31 @@ use crate::summary::{Counts, Estimate, Interval};
 pub(super) enum Column {
     Text(&'static str),
     Number(&'static str),
+    /// Numbers that need more room.
+    Wide(&'static str),
     Chart(&'static str, Axis),
 }
 
-/// Opens the table and writes its head.
-pub(super) fn begin(html: &mut Html, caption: &str, columns: &[Column]) {
+/// Opens the table and writes its head. Names are those of the first column, which decide its width.
+pub(super) fn begin<'a>(
+    html: &mut Html,
+    caption: &str,
+    columns: &[Column],
+    mut names: impl Iterator<Item = &'a String>,
+) {
     html.raw("<div class=\"scroll\" role=\"region\" tabindex=\"0\"").attr("aria-label", caption);
-    html.raw("><table class=\"cards\" role=\"table\"><caption>").text(caption).raw("</caption>\n");
+    html.raw(if names.any(|name| name.len() > 14) {
+        "><table class=\"cards roomy\""
+    } else {
+        "><table class=\"cards\""
+    });
+    html.raw(" role=\"table\"><caption>").text(caption).raw("</caption>\n");
     html.raw("<thead role=\"rowgroup\"><tr role=\"row\">");
     for column in columns {
         match column {
             Column::Text(label) => html.raw("<th role=\"columnheader\" scope=\"col\">").raw(label),
             Column::Number(label) => html.raw("<th role=\"columnheader\" scope=\"col\" class=\"n\">").raw(label),
+            Column::Wide(label) => html.raw("<th role=\"columnheader\" scope=\"col\" class=\"n wide\">").raw(label),
             Column::Chart(label, axis) => {
                 html.raw("<th role=\"columnheader\" scope=\"col\" class=\"chart\"><span class=\"sr\">").raw(label);
                 html.raw("</span>");

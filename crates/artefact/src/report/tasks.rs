@@ -50,13 +50,14 @@ fn task(html: &mut Html, cells: &[Cell], over_all: Option<&TaskRow>, open: bool)
         Column::Text("Condition"),
         Column::Number("Score"),
         Column::Chart("Score and interval as a chart", Axis::PARTS),
-        Column::Number("Interval"),
+        Column::Wide("Interval"),
         passed,
         scored,
         asked,
         errors,
     ];
-    table::begin(html, &format!("Task {name} by scorer, model and condition"), &columns);
+    let caption = format!("Task {name} by scorer, model and condition");
+    table::begin(html, &caption, &columns, cells.iter().map(|cell| &cell.scorer));
     // Grouped by scorer, so that numbers that can be compared stand under each other.
     let mut scorers: BTreeMap<(usize, &str), Vec<&Cell>> = BTreeMap::new();
     let mut order: BTreeMap<&str, usize> = BTreeMap::new();

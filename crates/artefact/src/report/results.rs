@@ -3,9 +3,10 @@
 use super::chart::{self, Axis, Direction};
 use super::html::Html;
 use super::number::{self, count, counted, points};
-use super::table::{self, COUNTS, Column};
+use super::table::{self, COUNTS, Column, Content};
 use crate::manifest::Manifest;
-use crate::summary::{Comparison, Interval, Method, Summary};
+use crate::record::Usage;
+use crate::summary::{Comparison, Counts, Interval, Method, Summary};
 
 const MAX_ROWS: usize = 500;
 const MAX_SENTENCES: usize = 24;
@@ -37,8 +38,9 @@ pub(super) fn headline(html: &mut Html, manifest: &Manifest, summary: &Summary) 
         errors,
         Column::Wide("Tokens in / out"),
     ];
-    let names = summary.models.iter().map(|row| &row.model);
-    table::begin(html, "Results by model and condition", &columns, names);
+    let content =
+        summary.models.iter().fold(Content::default(), |content, row| content.with(&row.model, row.counts, row.usage));
+    table::begin(html, "Results by model and condition", &columns, content);
     let baseline = manifest.conditions.requested.first();
     let mut last = None;
     for entry in summary.models.iter().take(MAX_ROWS) {
@@ -95,8 +97,11 @@ pub(super) fn comparisons(html: &mut Html, summary: &Summary) {
         Column::Number("Items"),
         Column::Wide("Won / tied / lost"),
     ];
-    let names = summary.comparisons.iter().map(|comparison| &comparison.model);
-    table::begin(html, "Paired differences between conditions", &columns, names);
+    let content = summary.comparisons.iter().fold(Content::default(), |content, comparison| {
+        let items = Counts { attempted: comparison.items, ..Counts::default() };
+        content.with(&comparison.model, items, Usage::default())
+    });
+    table::begin(html, "Paired differences between conditions", &columns, content);
     let mut last = None;
     for comparison in summary.comparisons.iter().take(MAX_ROWS) {
         let first = last != Some(&comparison.model);

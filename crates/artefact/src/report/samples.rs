@@ -236,7 +236,7 @@ fn scores(html: &mut Html, sample: &Sample) {
     if sample.scores.is_empty() {
         return;
     }
-    html.raw("<div class=\"scroll\"><table class=\"scores\"><caption>Scores</caption><thead><tr><th scope=\"col\">Scorer</th>");
+    html.raw("<div class=\"scroll\"><table class=\"scores\"><caption>Scores</caption><thead><tr>");
     html.raw(
         "<th scope=\"col\">Verdict</th><th scope=\"col\" class=\"n\">Value</th><th scope=\"col\">Explanation</th>",
     );

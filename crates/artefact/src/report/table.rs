@@ -5,6 +5,7 @@
 use super::chart::{self, Axis};
 use super::html::Html;
 use super::number;
+use crate::record::Usage;
 use crate::summary::{Counts, Estimate, Interval};
 
 /// One column: how it looks and what its head says.
@@ -16,19 +17,37 @@ pub(super) enum Column {
     Chart(&'static str, Axis),
 }
 
-/// Opens the table and writes its head. Names are those of the first column, which decide its width.
-pub(super) fn begin<'a>(
-    html: &mut Html,
-    caption: &str,
-    columns: &[Column],
-    mut names: impl Iterator<Item = &'a String>,
-) {
+/// What decides how wide columns are.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Content {
+    longest_name: usize,
+    most_tokens: u64,
+    most_samples: u64,
+}
+
+impl Content {
+    /// Takes in the name in the first column and the numbers of a row.
+    pub(super) fn with(mut self, name: &str, counts: Counts, usage: Usage) -> Self {
+        self.longest_name = self.longest_name.max(name.len());
+        self.most_tokens = self.most_tokens.max(usage.input_tokens).max(usage.output_tokens);
+        self.most_samples = self.most_samples.max(counts.attempted);
+        self
+    }
+
+    /// Columns stand at the same places in all tables unless numbers are too long for that.
+    fn class(self) -> &'static str {
+        match (self.most_samples < 100_000 && self.most_tokens < 1_000_000, self.longest_name > 14) {
+            (true, false) => "cards even",
+            (true, true) => "cards even roomy",
+            (false, _) => "cards",
+        }
+    }
+}
+
+/// Opens the table and writes its head.
+pub(super) fn begin(html: &mut Html, caption: &str, columns: &[Column], content: Content) {
     html.raw("<div class=\"scroll\" role=\"region\" tabindex=\"0\"").attr("aria-label", caption);
-    html.raw(if names.any(|name| name.len() > 14) {
-        "><table class=\"cards roomy\""
-    } else {
-        "><table class=\"cards\""
-    });
+    html.raw("><table").attr("class", content.class());
     html.raw(" role=\"table\"><caption>").text(caption).raw("</caption>\n");
     html.raw("<thead role=\"rowgroup\"><tr role=\"row\">");
     for column in columns {
@@ -129,4 +148,29 @@ pub(super) const COUNTS: [Column; 4] =
 fn interval(interval: &Interval) -> String {
     let low = number::percent(interval.low);
     format!("{}\u{2013}{}", low.trim_end_matches('%'), number::percent(interval.high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_get_room_and_long_numbers_free_the_columns() {
+        let usage = Usage::default();
+        let few = Counts { attempted: 99_999, ..Counts::default() };
+        let many = Counts { attempted: 100_000, ..few };
+        let cases =
+            [("short", few, "cards even"), ("a-rather-long-name", few, "cards even roomy"), ("x", many, "cards")];
+        for (name, counts, want) in cases {
+            assert_eq!(Content::default().with(name, counts, usage).class(), want);
+        }
+        let tokens = Usage { input_tokens: 5, output_tokens: 1_000_000 };
+        assert_eq!(Content::default().with("x", few, tokens).class(), "cards");
+    }
+
+    #[test]
+    fn an_interval_shares_its_sign_of_percent() {
+        let wide = Interval { high: 1.0, level: 0.95, low: 0.071, method: crate::summary::Method::Wilson };
+        assert_eq!(interval(&wide), "7.1\u{2013}100.0%");
+    }
 }

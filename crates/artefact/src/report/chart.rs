@@ -99,7 +99,7 @@ pub(super) fn shares(html: &mut Html, comparison: &Comparison) {
     let mut before = 0u64;
     for (class, part) in parts.into_iter().filter(|(_, part)| *part > 0) {
         let share = |count: u64| at_percent(count as f64 / all as f64 * 100.0);
-        html.raw("<rect height=\"8\"").attr("class", class).attr("x", &share(before));
+        html.raw("<rect height=\"5\"").attr("class", class).attr("x", &share(before));
         html.attr("width", &share(part)).raw("/>");
         before = before.saturating_add(part);
     }

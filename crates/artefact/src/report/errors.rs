@@ -9,7 +9,7 @@ use crate::manifest::Manifest;
 pub(super) fn section(html: &mut Html, manifest: &Manifest, selection: &Selection) {
     html.raw("<section id=\"errors\">\n<h2>Errors</h2>\n");
     if selection.errors.is_empty() {
-        html.raw("<p class=\"lead\">Every sample has a score.</p>\n</section>\n");
+        html.raw("<p class=\"lead\">There are no errors.</p>\n</section>\n");
         return;
     }
     html.raw("<p class=\"lead\">Samples without an answer or without a score. They count in no mean.</p>\n");

@@ -29,7 +29,7 @@
     }
     for (const group of groups) group.hidden = !group.querySelector("details.sample:not([hidden])");
     none.hidden = shown > 0;
-    field.shown.value = shown === samples.length ? "" : shown + " of " + samples.length + " match";
+    field.shown.value = shown === samples.length ? "all " + shown + " shown" : shown + " of " + samples.length + " match";
   };
 
   const setOpen = (open) => {

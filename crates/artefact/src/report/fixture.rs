@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proofmark_canon::seed::SampleSeed;
 use proofmark_canon::{Digest, Map, RunId, SampleKey};
 
-use super::select::{Facts, Limits, Selection, Selector};
+use super::select::{Facts, Grid, Limits, Selection, Selector};
 use crate::manifest::{
     Conditions, DatasetEntry, Determinism, Evidence, Harness, MANIFEST_SCHEMA, Manifest, ModelEntry, Sampling,
     TaskEntry,
@@ -195,17 +195,11 @@ pub(super) fn records() -> Vec<Record> {
 
 /// Chooses from records at hand, as a live run does.
 pub(super) fn selection(records: &[Record]) -> Selection {
-    let mut selector = Selector::new(&manifest(), Limits::default());
+    let mut selector = Selector::new(Grid::of(&manifest()), Limits::default());
     let place = |names: &[&str], name: &str| names.iter().position(|known| *known == name).unwrap_or(0);
     for record in records {
-        let facts = Facts {
-            task: place(&TASKS, &record.task),
-            model: place(&MODELS, &record.model),
-            condition: place(&CONDITIONS, &record.condition),
-            status: record.status,
-            passed: record.scores.first().map(|score| score.passed),
-            error_class: record.error.as_ref().map(|error| error.class.as_str()),
-        };
+        let (task, model) = (place(&TASKS, &record.task), place(&MODELS, &record.model));
+        let facts = Facts::of(record, task, model, place(&CONDITIONS, &record.condition));
         selector.push_record(&facts, record);
     }
     selector.finish()

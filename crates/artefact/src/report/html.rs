@@ -32,9 +32,14 @@ impl Html {
         self
     }
 
-    /// Appends a name from outside so that its writing direction stays inside.
+    /// Appends a name from outside. Its writing direction stays inside, and it breaks after the
+    /// characters that join words in ids before it breaks elsewhere.
     pub(super) fn name(&mut self, name: &str) -> &mut Self {
-        self.raw("<bdi>").text(name).raw("</bdi>")
+        self.raw("<bdi>");
+        for (at, part) in name.split_inclusive(['/', ':', '_', '.', '@']).enumerate() {
+            self.raw(if at > 0 { "<wbr>" } else { "" }).text(part);
+        }
+        self.raw("</bdi>")
     }
 
     /// Takes what has been written so far.
@@ -144,6 +149,15 @@ mod tests {
         let mut html = Html::default();
         html.raw("<i").attr("title", "x\" onclick=\"y").raw("></i>");
         assert_eq!(html.take(), "<i title=\"x&quot; onclick=&quot;y\"></i>");
+    }
+
+    #[test]
+    fn a_name_may_break_between_its_words() {
+        let mut html = Html::default();
+        html.name("a/b<c");
+        assert_eq!(html.take(), "<bdi>a/<wbr>b&lt;c</bdi>");
+        html.name("plain");
+        assert_eq!(html.take(), "<bdi>plain</bdi>");
     }
 
     proptest! {

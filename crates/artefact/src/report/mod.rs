@@ -27,4 +27,4 @@ mod tasks;
 pub use page::render;
 pub use read::{ReadError, select_records};
 pub use sample::Outcome;
-pub use select::{BadRecord, Facts, Limits, Selection, Selector};
+pub use select::{BadRecord, Facts, Grid, Limits, Selection, Selector};

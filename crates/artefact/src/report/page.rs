@@ -60,7 +60,10 @@ fn head(html: &mut Html, manifest: &Manifest) {
 fn header(html: &mut Html, manifest: &Manifest, summary: &Summary, selection: &Selection) {
     let totals = &summary.totals;
     html.raw("<header>\n<p class=\"kind\">Proofmark report</p>\n<h1>").name(&manifest.name).raw("</h1>\n");
-    html.raw("<p class=\"run\">run <code class=\"copy\">").text(&manifest.run_id.to_string()).raw("</code></p>\n");
+    html.raw("<p class=\"run\">run <code class=\"copy\">")
+        .text(&manifest.run_id.to_string())
+        .raw("</code> \u{b7} made by ");
+    html.text(&manifest.harness.name).raw(" ").text(&manifest.harness.version).raw("</p>\n");
     html.raw("<dl class=\"facts\">\n");
     let mut fact = |label: &'static str, value: &str| {
         html.raw("<div><dt>").raw(label).raw("</dt><dd>").text(value).raw("</dd></div>\n");
@@ -68,12 +71,12 @@ fn header(html: &mut Html, manifest: &Manifest, summary: &Summary, selection: &S
     fact("Samples", &count(totals.counts.attempted));
     fact("Passed", &count(totals.counts.passed));
     fact("Failed", &count(totals.counts.scored.saturating_sub(totals.counts.passed)));
-    fact("Without a score", &count(totals.counts.errored));
+    fact("No score", &count(totals.counts.errored));
     fact("Items", &count(totals.items));
     fact("Tasks", &count(manifest.tasks.len() as u64));
     fact("Models", &count(manifest.models.len() as u64));
     fact("Conditions", &count(manifest.conditions.requested.len() as u64));
-    fact("Samples per item", &count(manifest.sampling.n.into()));
+    fact("Per item (n)", &count(manifest.sampling.n.into()));
     fact("Seed", &manifest.sampling.seed.to_string());
     if let Some(temperature) = manifest.sampling.temperature {
         fact("Temperature", &plain(temperature));
@@ -83,7 +86,6 @@ fn header(html: &mut Html, manifest: &Manifest, summary: &Summary, selection: &S
     if let Some(cost) = totals.cost_usd {
         fact("Cost", &format!("US$ {cost:.2}"));
     }
-    fact("Made by", &format!("{} {}", manifest.harness.name, manifest.harness.version));
     html.raw("</dl>\n<nav aria-label=\"Sections\"><a href=\"#results\">Results</a>");
     if !summary.comparisons.is_empty() {
         html.raw("<a href=\"#differences\">Differences</a>");

@@ -23,7 +23,7 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
 
 /// Every tag of a page, with style sheet and script taken out; panics where tags do not nest.
 fn tags(page: &str) -> Vec<String> {
-    const VOID: [&str; 3] = ["meta", "input", "br"];
+    const VOID: [&str; 3] = ["meta", "input", "wbr"];
     let page = page.replace(STYLE, "").replace(SCRIPT, "");
     let (mut open, mut all) = (Vec::new(), Vec::new());
     let mut rest = page.strip_prefix("<!DOCTYPE html>").unwrap();
@@ -232,12 +232,12 @@ fn a_run_without_samples_or_with_errors_only_still_makes_sense() {
     let errors = page_of(&fixture::manifest(), &summary, &records);
     tags(&errors);
     assert!(errors.contains("no score") && errors.contains("Showing all 5 samples: 5 errors."));
-    assert!(!errors.contains("#differences"));
+    assert!(!errors.contains("href=\"#differences\""));
 
     (summary.models, summary.cells, summary.tasks) = Default::default();
     let empty = page_of(&fixture::manifest(), &summary, &[]);
     tags(&empty);
-    assert!(empty.contains("Showing all 0 samples.") && empty.contains("There are no results."));
+    assert!(empty.contains("There are no samples.") && empty.contains("There are no results."));
     assert!(!empty.contains("id=\"filter\""));
 }
 

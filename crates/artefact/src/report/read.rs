@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use super::select::{BadRecord, Facts, Limits, Selection, Selector};
+use super::select::{BadRecord, Facts, Grid, Limits, Selection, Selector};
 use crate::manifest::Manifest;
 use crate::record::Status;
 use crate::store::{LineError, OpenError, RunDir, names};
@@ -13,7 +13,7 @@ use crate::store::{LineError, OpenError, RunDir, names};
 /// Reads every record of a run and chooses as the run itself did.
 pub fn select_records(dir: &RunDir, limits: Limits) -> Result<Selection, ReadError> {
     let axes = Axes::of(dir.manifest());
-    let mut selector = Selector::new(dir.manifest(), limits);
+    let mut selector = Selector::new(Grid::of(dir.manifest()), limits);
     let mut lines = dir.lines(names::RECORDS)?;
     while let Some(line) = lines.next_line()? {
         let glance: Glance<'_> = serde_json::from_slice(line.bytes)

@@ -3,9 +3,10 @@
 use super::chart::{self, Axis, Direction};
 use super::html::Html;
 use super::number::{self, count, counted, points};
-use super::table::{self, COUNTS, Column};
+use super::table::{self, COUNTS, Column, Content};
 use crate::manifest::Manifest;
-use crate::summary::{Comparison, Interval, Method, Summary};
+use crate::record::Usage;
+use crate::summary::{Comparison, Counts, Interval, Method, Summary};
 
 const MAX_ROWS: usize = 500;
 const MAX_SENTENCES: usize = 24;
@@ -18,22 +19,28 @@ pub(super) fn headline(html: &mut Html, manifest: &Manifest, summary: &Summary) 
         return;
     }
     html.raw("<p class=\"lead\">Mean score over all tasks, by each task\u{2019}s first scorer, with its ");
-    html.text(&level(summary)).raw(" confidence interval.</p>\n");
+    html.text(&level(summary)).raw(" confidence interval.");
+    html.raw(if manifest.conditions.requested.len() > 1 {
+        " A hollow dot marks the baseline condition.</p>\n"
+    } else {
+        "</p>\n"
+    });
     let [passed, scored, asked, errors] = COUNTS;
     let columns = [
         Column::Text("Model"),
         Column::Text("Condition"),
         Column::Number("Score"),
         Column::Chart("Score and interval as a chart", Axis::PARTS),
-        Column::Number("Interval"),
+        Column::Wide("Interval"),
         passed,
         scored,
         asked,
         errors,
-        Column::Number("Tokens in"),
-        Column::Number("Tokens out"),
+        Column::Wide("Tokens in / out"),
     ];
-    table::begin(html, "Results by model and condition", &columns);
+    let content =
+        summary.models.iter().fold(Content::default(), |content, row| content.with(&row.model, row.counts, row.usage));
+    table::begin(html, "Results by model and condition", &columns, content);
     let baseline = manifest.conditions.requested.first();
     let mut last = None;
     for entry in summary.models.iter().take(MAX_ROWS) {
@@ -47,8 +54,8 @@ pub(super) fn headline(html: &mut Html, manifest: &Manifest, summary: &Summary) 
             chart::estimate(html, entry.estimate.as_ref(), is_baseline);
         });
         table::counts(html, &entry.counts);
-        table::number(html, "tokens in", &count(entry.usage.input_tokens));
-        table::number(html, "out", &count(entry.usage.output_tokens));
+        let tokens = [entry.usage.input_tokens, entry.usage.output_tokens].map(count).join(" / ");
+        table::number(html, "tokens in / out", &tokens);
         html.raw("</tr>\n");
     }
     table::end(html, summary.models.len().saturating_sub(MAX_ROWS));
@@ -62,8 +69,10 @@ pub(super) fn comparisons(html: &mut Html, summary: &Summary) {
         return;
     }
     html.raw("<section id=\"differences\">\n<h2>Differences between conditions</h2>\n");
-    html.raw("<p class=\"lead\">The same items under two conditions, item by item. A difference is clear when its ");
-    html.raw("interval does not hold zero.</p>\n<ul class=\"findings\">\n");
+    html.raw(
+        "<p class=\"lead\">The same items under two conditions, item by item. A difference is clear, and its dot ",
+    );
+    html.raw("filled, when its interval does not hold zero.</p>\n<ul class=\"findings\">\n");
     for comparison in summary.comparisons.iter().filter(|comparison| comparison.task.is_none()).take(MAX_SENTENCES) {
         html.raw("<li><bdi>").text(&comparison.model).raw("</bdi>: <bdi>").text(&comparison.condition);
         html.raw("</bdi> \u{2212} <bdi>").text(&comparison.baseline).raw("</bdi>: <strong>");
@@ -84,14 +93,15 @@ pub(super) fn comparisons(html: &mut Html, summary: &Summary) {
         Column::Text("Task"),
         Column::Number("Points"),
         Column::Chart("Difference and interval as a chart", axis),
-        Column::Number("Interval"),
+        Column::Wide("Interval"),
         Column::Number("Items"),
-        Column::Number("Won"),
-        Column::Number("Tied"),
-        Column::Number("Lost"),
-        Column::Text("<span class=\"sr\">Won, tied and lost as a chart</span>"),
+        Column::Wide("Won / tied / lost"),
     ];
-    table::begin(html, "Paired differences between conditions", &columns);
+    let content = summary.comparisons.iter().fold(Content::default(), |content, comparison| {
+        let items = Counts { attempted: comparison.items, ..Counts::default() };
+        content.with(&comparison.model, items, Usage::default())
+    });
+    table::begin(html, "Paired differences between conditions", &columns, content);
     let mut last = None;
     for comparison in summary.comparisons.iter().take(MAX_ROWS) {
         let first = last != Some(&comparison.model);
@@ -118,10 +128,8 @@ fn compare(html: &mut Html, comparison: &Comparison, first: bool, axis: Axis) {
     table::plot(html, |html| chart::difference(html, axis, comparison));
     table::number(html, "interval", &range(&comparison.interval));
     table::number(html, "items", &count(comparison.items));
-    table::number(html, "won", &count(comparison.wins));
-    table::number(html, "tied", &count(comparison.ties));
-    table::number(html, "lost", &count(comparison.losses));
-    html.raw("<td role=\"cell\" class=\"share\">");
+    let parts = [comparison.wins, comparison.ties, comparison.losses].map(count).join(" / ");
+    html.raw("<td role=\"cell\" class=\"n share\" data-label=\"won / tied / lost\">").text(&parts);
     chart::shares(html, comparison);
     html.raw("</td></tr>\n");
 }

@@ -64,6 +64,10 @@ pub(super) fn clip(html: &mut Html, clip: &Clip) {
 
 fn intro(html: &mut Html, selection: &Selection) {
     let (shown, seen) = (selection.shown() as u64, selection.seen());
+    if seen == 0 {
+        html.raw("<p class=\"lead\">There are no samples.</p>\n");
+        return;
+    }
     html.raw("<p class=\"lead\">Showing ");
     if shown == seen {
         html.text(&if seen == 1 { "the only sample".to_owned() } else { format!("all {} samples", count(seen)) });
@@ -94,6 +98,7 @@ fn intro(html: &mut Html, selection: &Selection) {
     html.text(&counted(selection.limits.bytes as u64, "byte", "bytes")).raw(" of text. Texts longer than ");
     html.text(&count(super::sample::MAX_TEXT as u64));
     html.raw(" bytes keep their beginning and end. Every sample is in <code>records.jsonl</code>.</p></details>\n");
+    html.raw("<p class=\"print quiet\">On paper only the samples that were open are shown.</p>\n");
 }
 
 fn controls(html: &mut Html, manifest: &Manifest) {
@@ -150,7 +155,7 @@ fn entry(html: &mut Html, manifest: &Manifest, sample: &Sample) {
 /// What a reader sees before the sample is opened.
 fn glance(html: &mut Html, sample: &Sample) {
     if let Some((class, message)) = &sample.error {
-        html.text(&one_line(&class.head)).raw(": ").text(&one_line(&message.head));
+        html.raw("<span>").text(&one_line(&class.head)).raw(": ").text(&one_line(&message.head)).raw("</span>");
         return;
     }
     let Some(answer) = &sample.answer else { return };
@@ -231,7 +236,7 @@ fn scores(html: &mut Html, sample: &Sample) {
     if sample.scores.is_empty() {
         return;
     }
-    html.raw("<div class=\"scroll\"><table class=\"scores\"><caption>Scores</caption><thead><tr><th scope=\"col\">Scorer</th>");
+    html.raw("<div class=\"scroll\"><table class=\"scores\"><caption>Scores</caption><thead><tr>");
     html.raw(
         "<th scope=\"col\">Verdict</th><th scope=\"col\" class=\"n\">Value</th><th scope=\"col\">Explanation</th>",
     );

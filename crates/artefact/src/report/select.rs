@@ -32,6 +32,24 @@ impl Default for Limits {
     }
 }
 
+/// How many tasks, models and conditions a run has: known before its first record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grid {
+    pub tasks: usize,
+    pub models: usize,
+    pub conditions: usize,
+}
+
+impl Grid {
+    pub fn of(manifest: &Manifest) -> Self {
+        Self {
+            tasks: manifest.tasks.len(),
+            models: manifest.models.len(),
+            conditions: manifest.conditions.requested.len(),
+        }
+    }
+}
+
 /// One record as the choice sees it. Indices are positions in the manifest's `tasks`, `models` and
 /// `conditions.requested`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +62,20 @@ pub struct Facts<'a> {
     pub passed: Option<bool>,
     /// `error.class` of the record.
     pub error_class: Option<&'a str>,
+}
+
+impl<'a> Facts<'a> {
+    /// Looks at a record whose place in the manifest is known.
+    pub fn of(record: &'a Record, task: usize, model: usize, condition: usize) -> Self {
+        Self {
+            task,
+            model,
+            condition,
+            status: record.status,
+            passed: record.scores.first().map(|score| score.passed),
+            error_class: record.error.as_ref().map(|error| error.class.as_str()),
+        }
+    }
 }
 
 /// Chooses samples in memory that does not grow with the run. Feed it every record, in order.
@@ -105,9 +137,9 @@ const MAX_MODELS: usize = 64;
 const MAX_CLASS: usize = 128;
 
 impl Selector {
-    pub fn new(manifest: &Manifest, limits: Limits) -> Self {
-        let (models, conditions) = (manifest.models.len().max(1), manifest.conditions.requested.len().max(1));
-        let cells = manifest.tasks.len().max(1).saturating_mul(models).saturating_mul(conditions);
+    pub fn new(grid: Grid, limits: Limits) -> Self {
+        let (models, conditions) = (grid.models.max(1), grid.conditions.max(1));
+        let cells = grid.tasks.max(1).saturating_mul(models).saturating_mul(conditions);
         Self {
             limits,
             sizes: [models, conditions],
@@ -279,7 +311,7 @@ mod tests {
     }
 
     fn select(given: &[Given], limits: Limits) -> Selection {
-        let mut selector = Selector::new(&fixture::manifest(), limits);
+        let mut selector = Selector::new(Grid::of(&fixture::manifest()), limits);
         for (ordinal, given) in given.iter().enumerate() {
             let facts = facts(given);
             let record = fixture::record(ordinal as u64, facts.status, facts.passed);
@@ -346,7 +378,7 @@ mod tests {
     #[test]
     fn bytes_and_record_give_one_selection() {
         let given: Vec<Given> = (0..200).map(|at| (at % 3, at / 3 % 2, at / 7 % 2, (at % 5) as u8)).collect();
-        let mut selector = Selector::new(&fixture::manifest(), Limits::default());
+        let mut selector = Selector::new(Grid::of(&fixture::manifest()), Limits::default());
         for (ordinal, given) in given.iter().enumerate() {
             let facts = facts(given);
             let record = fixture::record(ordinal as u64, facts.status, facts.passed);
@@ -357,7 +389,7 @@ mod tests {
 
     #[test]
     fn a_record_that_is_not_kept_is_not_asked_for() {
-        let mut selector = Selector::new(&fixture::manifest(), Limits::default());
+        let mut selector = Selector::new(Grid::of(&fixture::manifest()), Limits::default());
         let quota = selector.quota;
         let pass = facts(&(0, 0, 0, 2));
         for ordinal in 0..u64::from(quota) {
@@ -369,7 +401,7 @@ mod tests {
 
     #[test]
     fn errors_are_counted_by_class_and_by_model_even_when_they_are_not_shown() {
-        let mut selector = Selector::new(&fixture::manifest(), Limits { samples: 4, ..Limits::default() });
+        let mut selector = Selector::new(Grid::of(&fixture::manifest()), Limits { samples: 4, ..Limits::default() });
         for ordinal in 0..100 {
             let class = if ordinal % 10 == 9 { "network" } else { "server" };
             let facts = Facts { model: ordinal % 2, error_class: Some(class), ..facts(&(0, 0, 0, 0)) };
@@ -384,7 +416,7 @@ mod tests {
 
     #[test]
     fn endless_classes_and_cells_beyond_the_manifest_stay_bounded() {
-        let mut selector = Selector::new(&fixture::manifest(), Limits::default());
+        let mut selector = Selector::new(Grid::of(&fixture::manifest()), Limits::default());
         for ordinal in 0..100 {
             let class = format!("{ordinal}{}", "x".repeat(500));
             let facts = Facts { task: ordinal, error_class: Some(&class), ..facts(&(0, 0, 0, 0)) };

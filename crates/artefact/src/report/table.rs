@@ -5,24 +5,56 @@
 use super::chart::{self, Axis};
 use super::html::Html;
 use super::number;
+use crate::record::Usage;
 use crate::summary::{Counts, Estimate, Interval};
 
 /// One column: how it looks and what its head says.
 pub(super) enum Column {
     Text(&'static str),
     Number(&'static str),
+    /// Numbers that need more room.
+    Wide(&'static str),
     Chart(&'static str, Axis),
 }
 
+/// What decides how wide columns are.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Content {
+    longest_name: usize,
+    most_tokens: u64,
+    most_samples: u64,
+}
+
+impl Content {
+    /// Takes in the name in the first column and the numbers of a row.
+    pub(super) fn with(mut self, name: &str, counts: Counts, usage: Usage) -> Self {
+        self.longest_name = self.longest_name.max(name.len());
+        self.most_tokens = self.most_tokens.max(usage.input_tokens).max(usage.output_tokens);
+        self.most_samples = self.most_samples.max(counts.attempted);
+        self
+    }
+
+    /// Columns stand at the same places in all tables unless numbers are too long for that.
+    fn class(self) -> &'static str {
+        match (self.most_samples < 100_000 && self.most_tokens < 1_000_000, self.longest_name > 14) {
+            (true, false) => "cards even",
+            (true, true) => "cards even roomy",
+            (false, _) => "cards",
+        }
+    }
+}
+
 /// Opens the table and writes its head.
-pub(super) fn begin(html: &mut Html, caption: &str, columns: &[Column]) {
+pub(super) fn begin(html: &mut Html, caption: &str, columns: &[Column], content: Content) {
     html.raw("<div class=\"scroll\" role=\"region\" tabindex=\"0\"").attr("aria-label", caption);
-    html.raw("><table class=\"cards\" role=\"table\"><caption>").text(caption).raw("</caption>\n");
+    html.raw("><table").attr("class", content.class());
+    html.raw(" role=\"table\"><caption>").text(caption).raw("</caption>\n");
     html.raw("<thead role=\"rowgroup\"><tr role=\"row\">");
     for column in columns {
         match column {
             Column::Text(label) => html.raw("<th role=\"columnheader\" scope=\"col\">").raw(label),
             Column::Number(label) => html.raw("<th role=\"columnheader\" scope=\"col\" class=\"n\">").raw(label),
+            Column::Wide(label) => html.raw("<th role=\"columnheader\" scope=\"col\" class=\"n wide\">").raw(label),
             Column::Chart(label, axis) => {
                 html.raw("<th role=\"columnheader\" scope=\"col\" class=\"chart\"><span class=\"sr\">").raw(label);
                 html.raw("</span>");
@@ -116,4 +148,29 @@ pub(super) const COUNTS: [Column; 4] =
 fn interval(interval: &Interval) -> String {
     let low = number::percent(interval.low);
     format!("{}\u{2013}{}", low.trim_end_matches('%'), number::percent(interval.high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_get_room_and_long_numbers_free_the_columns() {
+        let usage = Usage::default();
+        let few = Counts { attempted: 99_999, ..Counts::default() };
+        let many = Counts { attempted: 100_000, ..few };
+        let cases =
+            [("short", few, "cards even"), ("a-rather-long-name", few, "cards even roomy"), ("x", many, "cards")];
+        for (name, counts, want) in cases {
+            assert_eq!(Content::default().with(name, counts, usage).class(), want);
+        }
+        let tokens = Usage { input_tokens: 5, output_tokens: 1_000_000 };
+        assert_eq!(Content::default().with("x", few, tokens).class(), "cards");
+    }
+
+    #[test]
+    fn an_interval_shares_its_sign_of_percent() {
+        let wide = Interval { high: 1.0, level: 0.95, low: 0.071, method: crate::summary::Method::Wilson };
+        assert_eq!(interval(&wide), "7.1\u{2013}100.0%");
+    }
 }

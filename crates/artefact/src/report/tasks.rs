@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::chart::{self, Axis};
 use super::html::Html;
 use super::number::{counted, mean, percent};
-use super::table::{self, COUNTS, Column};
+use super::table::{self, COUNTS, Column, Content};
+use crate::record::Usage;
 use crate::summary::{Cell, Summary, TaskRow};
 
 /// Up to this many tasks are open when the page opens.
@@ -14,7 +15,8 @@ const MAX_ROWS: usize = 2000;
 
 pub(super) fn breakdown(html: &mut Html, summary: &Summary) {
     html.raw("<section id=\"tasks\">\n<h2>Tasks</h2>\n");
-    html.raw("<p class=\"lead\">Each task by scorer, model and condition. The first scorer of a task makes the headline.</p>\n");
+    html.raw("<p class=\"lead\">Each task by scorer, model and condition. ");
+    html.raw("The first scorer of a task makes the headline.</p>\n");
     let rows: BTreeMap<&str, &TaskRow> = summary.tasks.iter().map(|row| (row.task.as_str(), row)).collect();
     let open = summary.tasks.len() <= OPEN_TASKS;
     let mut room = MAX_ROWS;
@@ -50,13 +52,18 @@ fn task(html: &mut Html, cells: &[Cell], over_all: Option<&TaskRow>, open: bool)
         Column::Text("Condition"),
         Column::Number("Score"),
         Column::Chart("Score and interval as a chart", Axis::PARTS),
-        Column::Number("Interval"),
+        Column::Wide("Interval"),
         passed,
         scored,
         asked,
         errors,
     ];
-    table::begin(html, &format!("Task {name} by scorer, model and condition"), &columns);
+    let caption = format!("Task {name} by scorer, model and condition");
+    // Tokens are not in this table.
+    let content = cells
+        .iter()
+        .fold(Content::default(), |content, cell| content.with(&cell.scorer, cell.counts, Usage::default()));
+    table::begin(html, &caption, &columns, content);
     // Grouped by scorer, so that numbers that can be compared stand under each other.
     let mut scorers: BTreeMap<(usize, &str), Vec<&Cell>> = BTreeMap::new();
     let mut order: BTreeMap<&str, usize> = BTreeMap::new();

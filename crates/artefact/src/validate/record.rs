@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::blocks::Block;
 use super::codes;
-use super::finding::{Findings, Place, quote, quote_all};
+use super::finding::{Findings, Place, quote, quote_all, shorten};
 use super::view::{RecordView, ScoreView};
 use crate::manifest::Manifest;
 use crate::record::{Output, RECORD_SCHEMA, SCORER_ERROR, SampleError, Status, Usage, output_fingerprint};
@@ -195,7 +195,7 @@ pub(super) fn check_form<'a, T: Deserialize<'a>>(
 pub(super) fn shape_message(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
-    format!("{} at byte {}; expected the shape of the schema", quote(what).trim_matches('`'), error.column())
+    format!("{} at byte {}; expected the shape of the schema", shorten(what, 200), error.column())
 }
 
 fn check_record(rules: &Rules<'_>, number: u64, record: &RecordView<'_>, checked: &mut Checked) -> Option<Fact> {

@@ -53,8 +53,8 @@ pub(super) struct Whole {
     pub(super) summary: Result<Summary, &'static str>,
 }
 
-/// How many marks of items are held in memory: 12 MB.
-const ROOM: usize = 512 * 1024;
+/// How many marks of items are held in memory: 3 MB.
+const ROOM: usize = 128 * 1024;
 /// More cells than any real suite has; a manifest can claim as many as it likes.
 const MOST_CELLS: usize = 1 << 20;
 

@@ -1,5 +1,7 @@
 //! A correct run validates clean; every way to tamper with it has its finding.
 
+#![expect(clippy::unwrap_used, reason = "the helpers of a test may fail it")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,9 +49,9 @@ fn good_run() -> Run {
                         let finish_reason = (!failed).then(|| "stop".to_owned());
                         let score = |scorer: &&str| Score {
                             explanation: "because".into(),
-                            passed: ordinal % 3 == 0,
+                            passed: ordinal.is_multiple_of(3),
                             scorer: (*scorer).into(),
-                            value: if ordinal % 3 == 0 { 1.0 } else { 0.25 },
+                            value: if ordinal.is_multiple_of(3) { 1.0 } else { 0.25 },
                         };
                         let message = Message { content: format!("ask {item}"), role: Role::User };
                         let usage = Usage { input_tokens: 10, output_tokens: ordinal };
@@ -168,16 +170,16 @@ impl Run {
 
     /// The summary of the records, or a stale one when they cannot be aggregated.
     fn summary(&self) -> Vec<u8> {
-        let summary = |records: &[Record]| {
-            let shape = Shape::of_manifest(&self.manifest);
+        let summary = |run: &Self| {
+            let shape = Shape::of_manifest(&run.manifest);
             let mut reader = FactsReader::new(&shape);
             let mut aggregator = Aggregator::new(shape.clone());
-            for record in records {
+            for record in &run.records {
                 aggregator.push(&reader.read(record).ok()?).ok()?;
             }
             Some(line(&aggregator.finish()))
         };
-        summary(&self.records).or_else(|| summary(&good_run().records)).unwrap_or_else(|| b"{}\n".to_vec())
+        summary(self).or_else(|| summary(&good_run())).unwrap()
     }
 }
 
@@ -201,6 +203,23 @@ fn codes(outcome: &Outcome) -> Vec<&'static str> {
 
 fn show(outcome: &Outcome) -> String {
     outcome.findings.iter().map(|finding| format!("{finding}\n")).collect()
+}
+
+/// Cases whose findings are not the expected ones, shown together.
+#[derive(Default)]
+struct Surprises(String);
+
+impl Surprises {
+    fn compare(&mut self, name: &str, outcome: &Outcome, expected: &[&str]) {
+        let found = codes(outcome);
+        if found != expected {
+            self.0 += &format!("{name}: found {found:?}, expected {expected:?}\n{}\n", show(outcome));
+        }
+    }
+
+    fn none(self) {
+        assert!(self.0.is_empty(), "{}", self.0);
+    }
 }
 
 fn validated(run: &Run, then: impl FnOnce(&Path)) -> Outcome {
@@ -284,11 +303,11 @@ const LIES: &[Lie] = &[
     ("another suite seed", |run| run.manifest.sampling.seed = 8, &["V034"]),
     ("wrong spine", |run| run.records[3].started_at = run.manifest.run_id.spine(4), &["V035"]),
     ("wrong ordinal", |run| run.records[3].ordinal = 7, &["V035", "V036", "V061"]),
-    ("other run", |run| run.records[3].run_id = RunId::from_digest(&Digest::of(b"y")), &["V030", "V060"]),
-    ("unknown model", |run| run.records[3].model = "huge".into(), &["V031", "V033", "V034", "V052", "V061"]),
-    ("unknown task", |run| run.records[3].task = "x".into(), &["V031", "V033", "V034", "V052", "V061"]),
-    ("unknown condition", |run| run.records[3].condition = "x".into(), &["V031", "V033", "V034", "V052", "V061"]),
-    ("sample beyond n", |run| run.records[3].sample = 2, &["V031", "V033", "V034", "V052", "V061"]),
+    ("other run", |run| run.records[3].run_id = RunId::from_digest(&Digest::of(b"y")), &["V030"]),
+    ("unknown model", |run| run.records[3].model = "huge".into(), &["V031", "V033", "V034", "V061"]),
+    ("unknown task", |run| run.records[3].task = "x".into(), &["V031", "V033", "V034", "V061"]),
+    ("unknown condition", |run| run.records[3].condition = "x".into(), &["V031", "V033", "V034", "V061"]),
+    ("sample beyond n", |run| run.records[3].sample = 2, &["V031", "V033", "V034", "V061"]),
     ("other provider", |run| run.records[3].provider = "openai".into(), &["V032"]),
     ("foreign key", |run| run.records[3].key = SampleKey::new("a", "b", "c", "d", 0), &["V033"]),
     ("future record", |run| run.records[3].schema_version = 2, &["V012"]),
@@ -303,8 +322,8 @@ const LIES: &[Lie] = &[
     ),
     ("no scores", |run| run.records[3].scores.clear(), &["V040"]),
     ("one score too few", |run| drop(run.records[3].scores.pop()), &["V040", "V061"]),
-    ("scores swapped", |run| run.records[3].scores.swap(0, 1), &["V040", "V060"]),
-    ("value 1.5", |run| run.records[3].scores[0].value = 1.5, &["V041", "V060"]),
+    ("scores swapped", |run| run.records[3].scores.swap(0, 1), &["V040"]),
+    ("value 1.5", |run| run.records[3].scores[0].value = 1.5, &["V041"]),
     ("value -0.5", |run| run.records[3].scores[0].value = -0.5, &["V041", "V060"]),
     ("edited answer", |run| run.records[3].output.as_mut().unwrap().text = "better".into(), &["V042"]),
     ("edited finish reason", |run| run.records[3].finish_reason = Some("length".into()), &["V042"]),
@@ -321,7 +340,7 @@ const LIES: &[Lie] = &[
     ("wrong items", |run| run.manifest.tasks[0].items = 4, &["V016", "V052"]),
     ("ineffective condition", |run| drop(run.manifest.conditions.effective.pop()), &["V053"]),
     ("effective in another order", |run| run.manifest.conditions.effective.swap(0, 1), &["V053"]),
-    ("model twice", |run| run.manifest.models[1].id = "small".into(), &["V014", "V031", "V037", "V052", "V061"]),
+    ("model twice", |run| run.manifest.models[1].id = "small".into(), &["V014", "V031", "V061"]),
     ("dataset missing", |run| drop(run.manifest.datasets.pop()), &["V015"]),
     ("dataset of nobody", |run| run.manifest.datasets[0].task = "x".into(), &["V015"]),
     ("wrong rows", |run| run.manifest.datasets[0].rows = 9, &["V016"]),
@@ -333,18 +352,21 @@ const LIES: &[Lie] = &[
         &["V017"],
     ),
     ("other records file", |run| run.manifest.records_file = "../records.jsonl".into(), &["V015"]),
+    ("no samples", |run| run.manifest.sampling.n = 0, &["V018", "V031", "V061"]),
     ("manifest of version 0", |run| run.manifest.schema_version = 0, &["V012"]),
 ];
 
 #[test]
 fn every_lie_has_its_finding() {
+    let mut surprises = Surprises::default();
     for (name, tell, expected) in LIES {
         let mut run = good_run();
         tell(&mut run);
         let outcome = validated(&run, |_| {});
-        assert_eq!(codes(&outcome), *expected, "{name}\n{}", show(&outcome));
+        surprises.compare(name, &outcome, expected);
         assert!(!outcome.holds());
     }
+    surprises.none();
 }
 
 type Tampering = (&'static str, fn(&Path), &'static [&'static str]);
@@ -400,8 +422,14 @@ const TAMPERINGS: &[Tampering] = &[
         |dir| edit(dir, names::SUMMARY, replace("\"mean\":0", "\"mean\":0.9")),
         &["V010", "V060"],
     ),
-    ("a summary of another run", |dir| edit(dir, names::SUMMARY, replace(RUN_ID_HEAD, "000")), &["V030", "V060"]),
+    (
+        "a summary of another run",
+        |dir| edit(dir, names::SUMMARY, replace(RUN_ID_HEAD, "\"run_id\":\"000")),
+        &["V030", "V060"],
+    ),
     ("a summary that is not one", |dir| edit(dir, names::SUMMARY, |_| b"[]\n".to_vec()), &["V011", "V060"]),
+    ("a summary too large to read", |dir| grow(dir, names::SUMMARY), &["V008"]),
+    ("a manifest too large to read", |dir| grow(dir, names::MANIFEST), &["V008"]),
     ("a line with spaces", |dir| edit(dir, names::RECORDS, replace("\":", "\": ")), &["V020"]),
     ("a line with CRLF", |dir| edit(dir, names::RECORDS, replace("\n", "\r\n")), &["V020"]),
     ("bad UTF-8", |dir| edit(dir, names::RECORDS, bad_utf8), &["V020", "V061"]),
@@ -463,17 +491,18 @@ const TAMPERINGS: &[Tampering] = &[
     ("an empty file", |dir| edit(dir, names::RECORDS, |_| Vec::new()), &["V050", "V051", "V052", "V053", "V060"]),
 ];
 
-/// The first digits of the small run's id.
-const RUN_ID_HEAD: &str = "59b";
+/// How the small run's id starts.
+const RUN_ID_HEAD: &str = "\"run_id\":\"152";
 
 #[test]
 fn every_tampering_has_its_finding() {
-    assert!(good_run().manifest.run_id.to_string().starts_with(RUN_ID_HEAD), "{}", good_run().manifest.run_id);
+    let mut surprises = Surprises::default();
     for (name, tamper, expected) in TAMPERINGS {
         let outcome = validated(&good_run(), tamper);
-        assert_eq!(codes(&outcome), *expected, "{name}\n{}", show(&outcome));
+        surprises.compare(name, &outcome, expected);
         assert_eq!(outcome.total, outcome.errors + outcome.warnings);
     }
+    surprises.none();
 }
 
 #[test]
@@ -517,13 +546,14 @@ fn every_kind_of_wrong_evidence_has_its_finding() {
         ),
         ("evidence lost", |_| {}, |dir| remove(dir, names::TRAJECTORIES), &["V001"]),
     ];
+    let mut surprises = Surprises::default();
     for (name, tell, tamper, expected) in cases {
         let mut run = good_run();
         run.manifest.evidence.recorded = true;
         tell(&mut run);
-        let outcome = validated(&run, tamper);
-        assert_eq!(codes(&outcome), *expected, "{name}\n{}", show(&outcome));
+        surprises.compare(name, &validated(&run, tamper), expected);
     }
+    surprises.none();
 }
 
 #[test]
@@ -623,8 +653,8 @@ fn every_code_is_seen_in_these_tests() {
     let mut seen: Vec<&str> = vec!["V006", "V070", "V071", "V072", "V073", "V074", "V075"];
     seen.extend(LIES.iter().flat_map(|(.., codes)| codes.iter()));
     seen.extend(TAMPERINGS.iter().flat_map(|(.., codes)| codes.iter()));
-    // Too large files and lines take too long to write here; `blocks` tests the lines with a small limit.
-    let untested = ["V008", "V018", "V024"];
+    // A line of 256 MB takes too long here; `blocks` and `record` test a small limit.
+    let untested = ["V024"];
     for code in CODES {
         assert!(seen.contains(&code.id) || untested.contains(&code.id), "{} {}", code.id, code.means);
     }
@@ -636,6 +666,11 @@ fn unlist(manifest: &mut Manifest, name: &str) {
 
 fn put(dir: &Path, name: &str, bytes: &[u8]) {
     write_atomic(&dir.join(name), bytes).unwrap();
+}
+
+/// Makes a file larger than we read; no disk is used for it.
+fn grow(dir: &Path, name: &str) {
+    fs::File::options().write(true).open(dir.join(name)).unwrap().set_len((64 << 20) + 1).unwrap();
 }
 
 fn remove(dir: &Path, name: &str) {

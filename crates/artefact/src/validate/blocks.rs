@@ -184,7 +184,7 @@ impl<R: Read> Cutter<R> {
             }
             searched = filled;
             self.wait_for_the_others();
-            buffer.resize(filled * 2, 0);
+            buffer.resize((filled * 2).min(self.limits.line + self.limits.block), 0);
         }
     }
 

@@ -9,7 +9,7 @@ use proofmark_canon::json::check_canonical;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::finding::{Findings, Place, quote};
+use super::finding::{Findings, Place, quote, shorten};
 use super::record::shape_message;
 use super::{CheckedFile, ValidateError, codes, io_error};
 use crate::manifest::Manifest;
@@ -90,8 +90,8 @@ fn check_plane_1(dir: &Path, name: &str, manifest: &Manifest, findings: &mut Fin
 }
 
 fn check_other(dir: &Path, name: &str, findings: &mut Findings) -> Result<(), ValidateError> {
-    let shown = quote(name);
-    let place = Place::file(shown.trim_matches('`'));
+    let shown = shorten(name, 200);
+    let place = Place::file(&shown);
     if name == names::WORK {
         findings.push(codes::LEFTOVER, place, || "work of an unfinished run is still there".to_owned());
     } else if name.starts_with('.') && name.ends_with(".partial") {

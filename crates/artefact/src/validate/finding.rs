@@ -127,7 +127,7 @@ pub(super) fn quote_all<T: AsRef<str>>(names: &[T]) -> String {
 }
 
 /// At most `limit` characters, with control characters escaped: files are hostile, terminals obey.
-fn shorten(text: &str, limit: usize) -> String {
+pub(super) fn shorten(text: &str, limit: usize) -> String {
     let mut short = String::with_capacity(text.len().min(limit));
     for (at, c) in text.chars().enumerate() {
         if at == limit {

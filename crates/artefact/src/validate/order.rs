@@ -28,7 +28,10 @@ pub(super) struct Order<'m> {
     statuses: [u64; 5],
     /// Conditions with a scored sample.
     scored: Vec<bool>,
+    /// Lines that could not be read.
     unreadable: u64,
+    /// Lines that have no place in the suite, those that could not be read among them.
+    unplaced: u64,
     /// Whether every record so far was placed where the suite has it.
     in_order: bool,
     /// `None` when the shape is too large to aggregate.
@@ -50,8 +53,8 @@ pub(super) struct Whole {
     pub(super) summary: Result<Summary, &'static str>,
 }
 
-/// How many marks of items are held in memory: 12 MB.
-const ROOM: usize = 512 * 1024;
+/// How many marks of items are held in memory: 3 MB.
+const ROOM: usize = 128 * 1024;
 /// More cells than any real suite has; a manifest can claim as many as it likes.
 const MOST_CELLS: usize = 1 << 20;
 
@@ -71,6 +74,7 @@ impl<'m> Order<'m> {
             statuses: [0; 5],
             scored: vec![false; manifest.conditions.requested.len()],
             unreadable: 0,
+            unplaced: 0,
             in_order: true,
             aggregator: fits.then(|| Aggregator::new(Shape::of_manifest(manifest))),
         }
@@ -151,6 +155,7 @@ impl<'m> Order<'m> {
     /// Lets lines pass that cannot be placed: what comes next may be anything.
     fn skip(&mut self, count: u64) {
         self.in_order = false;
+        self.unplaced += count;
         self.ordinal = self.ordinal.saturating_add(count);
         match &mut self.current {
             Some(current) => {
@@ -240,7 +245,7 @@ impl<'m> Order<'m> {
                 format!("record_count is {}, but `{RECORDS}` has {lines} lines", manifest.record_count)
             });
         }
-        // The rest would only repeat what was said about the lines that could not be read.
+        // The rest would only repeat what was said about the lines themselves.
         if self.unreadable > 0 {
             return;
         }
@@ -256,6 +261,9 @@ impl<'m> Order<'m> {
             if Status::ALL.iter().all(|status| status.as_str() != name) {
                 findings.push(codes::STATUS_COUNTS, place, || format!("there is no status {}", quote(name)));
             }
+        }
+        if self.unplaced > 0 {
+            return;
         }
         for (task, found) in manifest.tasks.iter().zip(&self.items) {
             if task.items != *found {

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::blocks::Block;
 use super::codes;
-use super::finding::{Findings, Place, quote, quote_all};
+use super::finding::{Findings, Place, quote, quote_all, shorten};
 use super::view::{RecordView, ScoreView};
 use crate::manifest::Manifest;
 use crate::record::{Output, RECORD_SCHEMA, SCORER_ERROR, SampleError, Status, Usage, output_fingerprint};
@@ -179,7 +179,9 @@ pub(super) fn check_form<'a, T: Deserialize<'a>>(
     if let Some(why) = not_canonical {
         findings.push(codes::LINE_NOT_CANONICAL, place, || format!("the line is {why}; expected canonical JSON"));
     }
-    match serde_json::from_slice(bytes) {
+    // Checked as a whole, so that the reader need not check string by string.
+    let text = std::str::from_utf8(bytes).ok()?;
+    match serde_json::from_str(text) {
         Ok(value) => Some(value),
         Err(error) => {
             // A line that is no JSON was reported above as not canonical: it cannot be both.
@@ -195,7 +197,7 @@ pub(super) fn check_form<'a, T: Deserialize<'a>>(
 pub(super) fn shape_message(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
-    format!("{} at byte {}; expected the shape of the schema", quote(what).trim_matches('`'), error.column())
+    format!("{} at byte {}; expected the shape of the schema", shorten(what, 200), error.column())
 }
 
 fn check_record(rules: &Rules<'_>, number: u64, record: &RecordView<'_>, checked: &mut Checked) -> Option<Fact> {
@@ -370,4 +372,46 @@ fn check_references(
         return None;
     }
     model.zip(condition)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The codes and whether the line was read.
+    fn form(bytes: &[u8], number: u64, limit: usize) -> (Vec<&'static str>, bool) {
+        let mut findings = Findings::default();
+        let line = Line { number, bytes, ended: true };
+        let read = check_form::<Vec<u32>>("x", line, limit, &mut findings).is_some();
+        (findings.kept.iter().map(|finding| finding.code).collect(), read)
+    }
+
+    #[test]
+    fn a_line_gets_one_finding_for_each_thing_that_is_wrong() {
+        let cases: &[(&[u8], u64, &[&str], bool)] = &[
+            (b"[1,2]", 1, &[], true),
+            (b"[1, 2]", 1, &["V020"], true),
+            (b"[1,2]\r", 1, &["V020"], true),
+            (b"[1,", 1, &["V020"], false),
+            (b"[1,\xff]", 1, &["V020"], false),
+            (b"{}", 1, &["V025"], false),
+            (b"{ }", 1, &["V020", "V025"], false),
+            (b"", 1, &["V022"], false),
+            (b"\xef\xbb\xbf[1]", 1, &["V023"], true),
+            (b"\xef\xbb\xbf[1]", 2, &["V020"], false),
+            (b"\xef\xbb\xbf", 1, &["V023", "V022"], false),
+            (b"[1,2,3,4,5]", 1, &["V024"], false),
+        ];
+        for (bytes, number, codes, read) in cases {
+            let text = String::from_utf8_lossy(bytes);
+            assert_eq!(form(bytes, *number, 10), (codes.to_vec(), *read), "{text:?} as line {number}");
+        }
+    }
+
+    #[test]
+    fn counters_of_statuses_are_in_the_order_of_all() {
+        for (at, status) in Status::ALL.into_iter().enumerate() {
+            assert_eq!(status as usize, at);
+        }
+    }
 }

@@ -1,8 +1,8 @@
 //! Two runs compared, sample by sample and byte by byte.
 //!
 //! Samples are matched by key, so that runs of two versions of a suite or a dataset can be compared:
-//! what was added, removed or edited is a class of its own. The comparison is a value; [`gate`] judges
-//! it and [`format`] shows it.
+//! what was added, removed or edited is a class of its own. The comparison is a value; [`gate()`] judges
+//! it and [`mod@format`] shows it.
 //!
 //! - `class` the ways in which a sample can differ; `classify` the rules.
 //! - `scan` members of a line without parsing; `read` a file on its own thread; `join` lines matched by key.

@@ -1,1 +1,45 @@
-fn main() {}
+//! Chores of the workspace. `cargo xtask` alone lists them.
+
+mod bench;
+mod generate;
+mod shell;
+mod test;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask COMMAND
+
+  test              everything the project can check: format, clippy, tests, generated files
+  generate          write the schemas, the CLI reference and the list of variables
+  generate --check  say whether they are up to date
+  bench [--quick]   measure speed and memory on a release build; prints a table and JSON,
+                    and keeps them under bench/runs/
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["test"] => test::run(),
+        ["generate"] => generate::write(),
+        ["generate", "--check"] => generate::check(),
+        ["bench"] => bench::run(bench::Size::Full),
+        ["bench", "--quick"] => bench::run(bench::Size::Quick),
+        [] | ["help" | "--help" | "-h"] => {
+            shell::say(HELP);
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            shell::complain(&format!("unknown command `{}`\n\n{HELP}", words.join(" ")));
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            shell::complain(&format!("error: {error:#}\n"));
+            ExitCode::FAILURE
+        }
+    }
+}

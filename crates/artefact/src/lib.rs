@@ -4,13 +4,15 @@
 //! - [`record`], [`trajectory`], [`manifest`], [`summary`] the shapes of the plane-1 files.
 //! - [`store`] the run directory: names, atomic writes, the lock.
 //! - [`stats`] intervals and tests, and the aggregation of records to a summary.
-//! - [`report`] `report.html`; [`diff`] two runs compared; [`validate`] one run checked.
+//! - [`rebuild`] summary and report out of the records; [`report`] `report.html`.
+//! - [`diff`] two runs compared; [`validate`] one run checked.
 //! - [`schema`] the JSON Schemas of all of these.
 //! - [`path`] paths that cannot leave their root.
 
 pub mod diff;
 pub mod manifest;
 pub mod path;
+pub mod rebuild;
 pub mod record;
 pub mod report;
 pub mod schema;

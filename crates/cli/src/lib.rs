@@ -1,1 +1,55 @@
-//! cli
+//! The command: arguments, commands, terminal text, exit codes.
+//!
+//! This crate alone reads the environment ([`settings`]), the terminal ([`ui`]) and the clock, and
+//! hands them down as values. [`args`] describes what can be typed, [`commands`] does it, [`exit`]
+//! turns what came of it to an exit code.
+
+pub mod args;
+mod commands;
+mod exit;
+pub mod settings;
+mod ui;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::args::{Cli, Command};
+use crate::exit::{Exit, Failure};
+use crate::settings::Settings;
+
+/// Runs the command line and returns its exit code.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are what was asked for; everything else could not be done.
+            let asked = !error.use_stderr();
+            let _ = error.print();
+            return if asked { Exit::Holds } else { Exit::CannotCheck }.into();
+        }
+    };
+    let settings = Settings::read(&cli.global);
+    match dispatch(cli, &settings) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            failure.print(&settings);
+            Exit::CannotCheck.into()
+        }
+    }
+}
+
+fn dispatch(cli: Cli, settings: &Settings) -> Result<Exit, Failure> {
+    match cli.command {
+        Command::Init(args) => commands::init::run(&args, settings),
+        Command::Run(args) => commands::run::run(&args, settings),
+        Command::Demo(args) => commands::demo::run(&args, settings),
+        Command::Diff(args) => commands::diff::run(&args, settings),
+        Command::Report(args) => commands::report::run(&args, settings),
+        Command::Validate(args) => commands::validate::run(&args, settings),
+        Command::Schema(args) => commands::schema::run(&args, settings),
+        Command::Completions(args) => commands::completions::run(&args, settings),
+        Command::Man(args) => commands::man::run(&args, settings),
+    }
+}

@@ -1,1 +1,7 @@
-fn main() {}
+//! The `proofmark` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    proofmark::main(std::env::args_os())
+}

@@ -1,0 +1,281 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Benchmarks with proof: run LLM evaluations whose every number can be challenged
+///
+/// A suite names models, conditions and tasks. `run` asks every sample and leaves a run directory that is byte for
+/// byte the same on any machine for the same answers; `diff` compares two of them and gates CI; `validate` checks
+/// one. Start with `proofmark demo` or `proofmark init`.
+///
+/// Exit codes: 0 what was asked holds; 1 it was checked and does not hold; 2 it could not be checked.
+#[derive(Debug, Parser)]
+#[command(name = "proofmark", version, propagate_version = true, max_term_width = 100, disable_help_subcommand = true)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Clone, Args)]
+pub struct Global {
+    /// When to colour output
+    ///
+    /// `auto` colours when a terminal is there and `NO_COLOR` is not set.
+    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
+    pub color: Colour,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Colour {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Write a commented suite and a small dataset that run as they are
+    Init(InitArgs),
+    /// Run a suite into a run directory
+    ///
+    /// Asks tasks × items × models × conditions × n samples, scores the answers and writes the run directory. Every
+    /// finished sample is journalled: after a kill, `--resume` goes on without asking a finished sample again and ends
+    /// in the same bytes.
+    ///
+    /// Exits 1 when samples errored, unless `--allow-errors` permits them.
+    #[command(visible_alias = "harness")]
+    Run(RunArgs),
+    /// Run a small suite with offline models and show what a run leaves
+    Demo(DemoArgs),
+    /// Compare two runs and gate on the difference
+    ///
+    /// Samples are matched by key, also when the dataset or the suite changed. Without a gate (`--fail-on`,
+    /// `--fail-on-significant`) the exit code is 0 whatever differs.
+    Diff(DiffArgs),
+    /// Rebuild summary and report from the records of a run
+    Report(ReportArgs),
+    /// Check a suite or a run directory and list every finding
+    Validate(ValidateArgs),
+    /// Print a JSON Schema
+    ///
+    /// Without a name, lists the schemas there are.
+    Schema(SchemaArgs),
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write one for each command
+    Man(ManArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Where to write; created when it does not exist
+    #[arg(default_value = ".", value_name = "DIR")]
+    pub dir: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The suite to run
+    #[arg(value_name = "SUITE")]
+    pub suite: PathBuf,
+    /// Where the run goes [default: runs/<name>-<run id>]
+    #[arg(long, value_name = "DIR")]
+    pub run_dir: Option<PathBuf>,
+    /// Replace a run that is there; only run directories are ever replaced
+    #[arg(long, conflicts_with = "resume")]
+    pub overwrite: bool,
+    /// Go on with an unfinished run
+    #[arg(long)]
+    pub resume: bool,
+    /// Ask at most this many items of each task
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_items: Option<u64>,
+    /// Ask this many questions at once
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub concurrency: u16,
+    /// Run only these tasks, models or conditions: task=ID, model=ID, condition=ID (repeatable)
+    #[arg(long, value_name = "KIND=ID", value_parser = parse_only)]
+    pub only: Vec<proofmark_artefact::suite::resolve::Only>,
+    /// Print the plan, counts and estimated calls; touch nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Where the suite's paths start [default: the suite's folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Accept what has no deterministic form, such as hub datasets without a pin
+    #[arg(long)]
+    pub no_strict_serialization: bool,
+    /// Record the host in the manifest
+    #[arg(long)]
+    pub no_deterministic_artifacts: bool,
+    /// Record trajectories: what the model saw and said, step by step
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub record_evidence: Option<bool>,
+    /// Leave report.html out
+    #[arg(long)]
+    pub skip_report: bool,
+    /// Exit 0 when at most this many samples errored: a number, or a percentage such as 2%
+    #[arg(long, value_name = "N|N%", value_parser = parse_allowance)]
+    pub allow_errors: Option<Allowance>,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = TextOrJson::Text, value_name = "FORMAT")]
+    pub format: TextOrJson,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TextOrJson {
+    Text,
+    Json,
+}
+
+/// How many samples may error.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Allowance {
+    Count(u64),
+    Percent(f64),
+}
+
+impl Allowance {
+    pub fn permits(self, errors: u64, samples: u64) -> bool {
+        match self {
+            Self::Count(most) => errors <= most,
+            Self::Percent(most) => errors as f64 <= samples as f64 * most / 100.0,
+        }
+    }
+}
+
+fn parse_allowance(text: &str) -> Result<Allowance, String> {
+    let refuse = || format!("`{text}` is neither a number nor a percentage; expected for example 3 or 2%");
+    match text.strip_suffix('%') {
+        Some(percent) => {
+            let percent: f64 = percent.trim().parse().map_err(|_| refuse())?;
+            (0.0..=100.0).contains(&percent).then_some(Allowance::Percent(percent)).ok_or_else(refuse)
+        }
+        None => text.parse().map(Allowance::Count).map_err(|_| refuse()),
+    }
+}
+
+fn parse_only(text: &str) -> Result<proofmark_artefact::suite::resolve::Only, String> {
+    use proofmark_artefact::suite::resolve::Only;
+    let refuse = || format!("`{text}` is not KIND=ID; expected task=ID, model=ID or condition=ID");
+    let (kind, id) = text.split_once('=').ok_or_else(refuse)?;
+    match kind {
+        "task" => Ok(Only::Task(id.to_owned())),
+        "model" => Ok(Only::Model(id.to_owned())),
+        "condition" => Ok(Only::Condition(id.to_owned())),
+        _ => Err(refuse()),
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Where to put the demo's suite, data and runs
+    #[arg(default_value = "proofmark-demo", value_name = "DIR")]
+    pub dir: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// The run to compare with
+    #[arg(value_name = "A")]
+    pub a: PathBuf,
+    /// The run in question
+    #[arg(value_name = "B")]
+    pub b: PathBuf,
+    /// Exit 1 when there are changes of these kinds (repeatable, or separated by commas)
+    ///
+    /// changes (any sample), regressions, improvements, trajectory, bytes (any byte of a plane-1 file), or the name of a
+    /// class: output_changed, status_changed, score_changed, input_changed, only_in_a, only_in_b, usage_changed.
+    #[arg(long, value_name = "KINDS", value_delimiter = ',')]
+    pub fail_on: Vec<String>,
+    /// Exit 1 when B is worse than A by the paired test at this level, such as 0.05
+    #[arg(long, value_name = "P", value_parser = parse_probability)]
+    pub fail_on_significant: Option<f64>,
+    /// Score values that move by at most this much have not changed
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_tolerance)]
+    pub tolerance: f64,
+    /// Show at most this many samples of each class
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub limit: usize,
+    /// Show every changed sample
+    #[arg(long, conflicts_with = "limit")]
+    pub all: bool,
+    /// Same as `--fail-on changes`
+    #[arg(long)]
+    pub fail_on_changes: bool,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = DiffFormat::Text, value_name = "FORMAT")]
+    pub format: DiffFormat,
+}
+
+fn parse_probability(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
+    (value > 0.0 && value < 1.0).then_some(value).ok_or_else(|| format!("{value} is not between 0 and 1"))
+}
+
+fn parse_tolerance(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
+    (0.0..=1.0).contains(&value).then_some(value).ok_or_else(|| format!("{value} is not from 0 to 1"))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DiffFormat {
+    /// For people, with coloured word differences
+    Text,
+    /// One stable JSON document
+    Json,
+    /// Ready for a pull request comment
+    Markdown,
+    /// For CI systems that read test reports
+    Junit,
+    /// Annotations of a GitHub workflow
+    Github,
+}
+
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The run directory
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Write the files here instead, whatever the run says of them
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ValidateArgs {
+    /// A suite or a run directory
+    #[arg(value_name = "PATH")]
+    pub path: PathBuf,
+    /// Where a suite's paths start [default: the suite's folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// How to print the findings
+    #[arg(long, value_enum, default_value_t = TextOrJson::Text, value_name = "FORMAT")]
+    pub format: TextOrJson,
+}
+
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// Which schema
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    #[arg(value_enum, value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Write a page for each command into this folder
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}

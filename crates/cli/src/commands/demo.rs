@@ -1,0 +1,56 @@
+//! `proofmark demo`.
+
+use crate::args::{DemoArgs, RunArgs, TextOrJson};
+use crate::exit::{Exit, Failure};
+use crate::settings::Settings;
+
+use super::init::{Template, write_files};
+
+const FILES: [Template; 8] = [
+    ("suite.yaml", include_str!("../../assets/demo/suite.yaml")),
+    ("data/capitals.jsonl", include_str!("../../assets/demo/data/capitals.jsonl")),
+    ("data/arithmetic.csv", include_str!("../../assets/demo/data/arithmetic.csv")),
+    ("data/science.jsonl", include_str!("../../assets/demo/data/science.jsonl")),
+    ("briefs/geography.yml", include_str!("../../assets/demo/briefs/geography.yml")),
+    ("tokens/plain-style.yml", include_str!("../../assets/demo/tokens/plain-style.yml")),
+    ("prompts/compiled.md", include_str!("../../assets/demo/prompts/compiled.md")),
+    ("scorers/short.sh", include_str!("../../assets/demo/scorers/short.sh")),
+];
+
+pub(crate) fn run(args: &DemoArgs, settings: &Settings) -> Result<Exit, Failure> {
+    let dir = &args.dir;
+    write_files(dir, &FILES)?;
+    let shown = dir.display();
+    let style = settings.style.stdout;
+    settings.print(&format!(
+        "{}\n  suite  {shown}/suite.yaml: 2 models × 2 conditions × 3 tasks, n = 3, nine kinds of scorers\n\n",
+        style.bold("A small suite with offline models, run for real:")
+    ))?;
+    let run_args = RunArgs {
+        suite: dir.join("suite.yaml"),
+        run_dir: Some(dir.join("runs/demo")),
+        overwrite: true,
+        resume: false,
+        max_items: None,
+        concurrency: 16,
+        only: Vec::new(),
+        dry_run: false,
+        root: None,
+        no_strict_serialization: false,
+        no_deterministic_artifacts: false,
+        record_evidence: None,
+        skip_report: false,
+        allow_errors: None,
+        format: TextOrJson::Text,
+    };
+    let exit = super::run::run(&run_args, settings)?;
+    settings.print(&format!(
+        "\n{}\n  open {shown}/runs/demo/report.html\n  proofmark validate {shown}/runs/demo\n  \
+         proofmark run {shown}/suite.yaml --run-dir {shown}/runs/again && cmp {shown}/runs/demo/records.jsonl \
+         {shown}/runs/again/records.jsonl\n  \
+         edit {shown}/suite.yaml, run it into {shown}/runs/edited, then: proofmark diff {shown}/runs/demo \
+         {shown}/runs/edited\n",
+        style.bold("Try next:")
+    ))?;
+    Ok(exit)
+}

@@ -1,0 +1,11 @@
+//! One file for each command.
+
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod diff;
+pub(crate) mod init;
+pub(crate) mod man;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod schema;
+pub(crate) mod validate;

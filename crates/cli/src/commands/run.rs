@@ -1,0 +1,299 @@
+//! `proofmark run`.
+
+use std::path::{Path, PathBuf};
+
+use proofmark_artefact::manifest::Platform;
+use proofmark_artefact::store::OnExisting;
+use proofmark_artefact::store::names;
+use proofmark_artefact::suite::resolve::Overrides;
+use proofmark_artefact::summary::Summary;
+use proofmark_canon::RunId;
+use proofmark_run::execute::{self, Options, Outcome, RunError};
+use proofmark_run::ready::{Ready, ReadyError, World};
+use proofmark_run::resume::ResumeError;
+use proofmark_run::source::SourceError;
+use serde::Serialize;
+use tokio::sync::watch;
+
+use crate::args::{RunArgs, TextOrJson};
+use crate::exit::{Exit, Failure};
+use crate::settings::Settings;
+use crate::ui::progress::Meter;
+use crate::ui::results::results;
+use crate::ui::table::{Align, render};
+use crate::ui::text::{grouped, printable};
+
+pub(crate) fn run(args: &RunArgs, settings: &Settings) -> Result<Exit, Failure> {
+    let ready = load(&args.suite, args.root.clone(), &overrides(args), settings)?;
+    if args.dry_run {
+        return dry_run(&ready, args, settings);
+    }
+    let outcome = execute(ready, args, settings)?;
+    let counts = outcome.summary.totals.counts;
+    let permitted = args.allow_errors.is_some_and(|allowed| allowed.permits(counts.errored, counts.attempted));
+    let exit = if counts.errored == 0 || permitted { Exit::Holds } else { Exit::DoesNotHold };
+    match args.format {
+        TextOrJson::Json => settings.print(&json(&outcome)?)?,
+        TextOrJson::Text => settings.print(&text(&outcome, settings))?,
+    }
+    if counts.errored > 0 {
+        let style = settings.style.stderr;
+        let errored = format!("{} of {} samples errored", grouped(counts.errored), grouped(counts.attempted));
+        let (mark, rest) = match exit {
+            Exit::Holds => (style.warn("warning: "), " (allowed by --allow-errors)"),
+            _ => (style.error("error: "), ""),
+        };
+        settings.print_err(&format!("{mark}{errored}{rest}\n"));
+        if exit == Exit::DoesNotHold {
+            let hint = "the report lists them; permit some with `--allow-errors N|N%`";
+            settings.print_err(&format!("{}{hint}\n", style.hint("hint: ")));
+        }
+    }
+    Ok(exit)
+}
+
+/// Reads a suite and everything it names.
+pub(crate) fn load(
+    suite: &Path,
+    root: Option<PathBuf>,
+    overrides: &Overrides,
+    settings: &Settings,
+) -> Result<Ready, Failure> {
+    let world = World {
+        root,
+        hub: settings.hub(),
+        scratch: None,
+        offline: settings.offline()?,
+        program_path: settings.program_path(),
+    };
+    Ready::load(suite, overrides, &world).map_err(|error| ready_failure(&error, suite))
+}
+
+fn overrides(args: &RunArgs) -> Overrides {
+    Overrides {
+        only: args.only.clone(),
+        max_items: args.max_items,
+        strict_serialization: args.no_strict_serialization.then_some(false),
+        deterministic_artifacts: args.no_deterministic_artifacts.then_some(false),
+        record_evidence: args.record_evidence,
+    }
+}
+
+fn execute(ready: Ready, args: &RunArgs, settings: &Settings) -> Result<Outcome, Failure> {
+    let run_dir = args.run_dir.clone().unwrap_or_else(|| default_run_dir(&ready.plan.name, &ready.run_id));
+    let on_existing = match (args.overwrite, args.resume) {
+        (true, _) => OnExisting::Overwrite,
+        (_, true) => OnExisting::Resume,
+        _ => OnExisting::Refuse,
+    };
+    let is_quiet = args.format == TextOrJson::Json && !settings.stderr_is_terminal;
+    let meter = Meter::new(settings.stderr_is_terminal, ready.samples(), is_quiet);
+    let options = Options {
+        run_dir: run_dir.clone(),
+        on_existing,
+        concurrency: usize::from(args.concurrency),
+        skip_report: args.skip_report,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        platform: Platform { arch: std::env::consts::ARCH.to_owned(), os: std::env::consts::OS.to_owned() },
+        stop: stop_on_interrupt(),
+    };
+    execute::run(ready, options, Box::new(meter)).map_err(|error| run_failure(&error, &args.suite, &run_dir))
+}
+
+/// Turns true at the first Ctrl-C; a second one ends the process at once.
+fn stop_on_interrupt() -> watch::Receiver<bool> {
+    let (sender, receiver) = watch::channel(false);
+    let listen = move || {
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+        runtime.block_on(async {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                let _ = sender.send(true);
+                // A process that ignores Ctrl-C while it tidies up cannot be stopped.
+                if tokio::signal::ctrl_c().await.is_ok() {
+                    std::process::abort();
+                }
+            }
+            // Keeps the channel open, so that a closed one never looks like an interrupt.
+            std::future::pending::<()>().await;
+        });
+    };
+    let _ = std::thread::Builder::new().name("interrupt".to_owned()).spawn(listen);
+    receiver
+}
+
+/// `runs/<name>-<first 12 digits of the run id>`.
+fn default_run_dir(name: &str, run_id: &RunId) -> PathBuf {
+    let safe: String = name
+        .chars()
+        .take(60)
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' })
+        .collect();
+    let id = run_id.to_string();
+    Path::new("runs").join(format!("{safe}-{}", &id[..12]))
+}
+
+fn text(outcome: &Outcome, settings: &Settings) -> String {
+    let style = settings.style.stdout;
+    let mut out = results(&outcome.summary, style, settings.width);
+    out.push('\n');
+    let manifest = &outcome.manifest;
+    let samples = format!("{} samples, run {}", grouped(manifest.record_count), manifest.run_id);
+    let how = match (outcome.was_complete, outcome.resumed) {
+        (true, _) => ", already complete".to_owned(),
+        (_, 0) => String::new(),
+        (_, resumed) => format!(", {} of them resumed", grouped(resumed)),
+    };
+    out.push_str(&format!("{}{how}\n", style.bold(&samples)));
+    for name in names::PLANE_1 {
+        let path = outcome.run_dir.join(name);
+        if name == names::MANIFEST || manifest.artifacts.contains_key(name) {
+            out.push_str(&format!("  {}\n", printable(&path.display().to_string())));
+        }
+    }
+    out
+}
+
+#[derive(Serialize)]
+struct RunDocument<'a> {
+    format: &'static str,
+    resumed: u64,
+    run_dir: String,
+    run_id: RunId,
+    summary: &'a Summary,
+    version: u32,
+    was_complete: bool,
+}
+
+fn json(outcome: &Outcome) -> Result<String, Failure> {
+    to_json(&RunDocument {
+        format: "proofmark.run",
+        resumed: outcome.resumed,
+        run_dir: outcome.run_dir.display().to_string(),
+        run_id: outcome.manifest.run_id,
+        summary: &outcome.summary,
+        version: 1,
+        was_complete: outcome.was_complete,
+    })
+}
+
+/// One stable JSON document with a line end.
+pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String, Failure> {
+    let bytes = proofmark_canon::to_vec(value).map_err(|error| Failure::from_error(&error))?;
+    Ok(format!("{}\n", String::from_utf8_lossy(&bytes)))
+}
+
+#[derive(Serialize)]
+struct PlanDocument {
+    format: &'static str,
+    run_id: RunId,
+    run_dir: String,
+    samples: u64,
+    tasks: Vec<TaskCount>,
+    version: u32,
+}
+
+#[derive(Serialize)]
+struct TaskCount {
+    calls: u64,
+    items: u64,
+    rows_skipped: u64,
+    scorers: Vec<String>,
+    task: String,
+}
+
+fn dry_run(ready: &Ready, args: &RunArgs, settings: &Settings) -> Result<Exit, Failure> {
+    let plan = &ready.plan;
+    let per_item = ready.samples_per_item();
+    let run_dir = args.run_dir.clone().unwrap_or_else(|| default_run_dir(&plan.name, &ready.run_id));
+    let tasks: Vec<TaskCount> = plan
+        .tasks
+        .iter()
+        .zip(&ready.datasets)
+        .map(|(task, prepared)| TaskCount {
+            calls: prepared.rows * per_item,
+            items: prepared.rows,
+            rows_skipped: prepared.rows_skipped,
+            scorers: task.scorers.iter().map(|scorer| scorer.name().to_owned()).collect(),
+            task: task.id.clone(),
+        })
+        .collect();
+    let samples = ready.samples();
+    if args.format == TextOrJson::Json {
+        let run_dir = run_dir.display().to_string();
+        let document =
+            PlanDocument { format: "proofmark.plan", run_id: ready.run_id, run_dir, samples, tasks, version: 1 };
+        settings.print(&to_json(&document)?)?;
+        return Ok(Exit::Holds);
+    }
+    let head = [
+        ("task", Align::Left),
+        ("scorers", Align::Left),
+        ("items", Align::Right),
+        ("skipped rows", Align::Right),
+        ("calls", Align::Right),
+    ];
+    let rows: Vec<Vec<String>> = tasks
+        .iter()
+        .map(|task| {
+            vec![
+                printable(&task.task),
+                printable(&task.scorers.join(", ")),
+                grouped(task.items),
+                grouped(task.rows_skipped),
+                grouped(task.calls),
+            ]
+        })
+        .collect();
+    let mut out = render(&head, &rows, settings.width);
+    let names = |list: Vec<&str>| printable(&list.join(", "));
+    out.push_str(&format!(
+        "\nmodels: {}\nconditions: {}\nsamples an item: {} models × {} conditions × n = {} gives {per_item}\n",
+        names(plan.models.iter().map(|model| model.id.as_str()).collect()),
+        names(plan.conditions.iter().map(|condition| condition.id.as_str()).collect()),
+        plan.models.len(),
+        plan.conditions.len(),
+        plan.sampling.n,
+    ));
+    out.push_str(&format!(
+        "estimated calls: {}, {} at once\nrun {} would go to {}\nnothing was asked and nothing was written\n",
+        grouped(samples),
+        args.concurrency,
+        ready.run_id,
+        printable(&run_dir.display().to_string()),
+    ));
+    settings.print(&out)?;
+    Ok(Exit::Holds)
+}
+
+fn ready_failure(error: &ReadyError, suite: &Path) -> Failure {
+    let hint = match error {
+        ReadyError::Dataset(error) => error.hint(),
+        ReadyError::Prompt(error) => error.hint.clone(),
+        ReadyError::NoRoot(_) => Some("say where the suite's files are: `--root DIR`".to_owned()),
+        ReadyError::Asset(_) => {
+            Some(format!("paths are relative to the folder of `{}`, or to `--root`", suite.display()))
+        }
+        ReadyError::Suite(proofmark_artefact::suite::load::SuiteError::Open(_)) => {
+            Some("write one with `proofmark init`".to_owned())
+        }
+        _ => None,
+    };
+    Failure::from_error(error).hint(hint)
+}
+
+fn run_failure(error: &RunError, suite: &Path, run_dir: &Path) -> Failure {
+    let resume = || format!("go on with `proofmark run {} --run-dir {} --resume`", suite.display(), run_dir.display());
+    let moved = "the suite, a dataset or an asset changed since; put it back, or start anew with `--overwrite`";
+    let edited = "the run directory was changed by something else; start anew with `--overwrite`";
+    let hint = match error {
+        RunError::Claim(error) => error.hint().map(ToOwned::to_owned),
+        RunError::Interrupted { .. } => Some(resume()),
+        RunError::Resume(ResumeError::OtherRun { .. }) | RunError::OtherFinished { .. } => Some(moved.to_owned()),
+        RunError::Resume(ResumeError::Journal(_)) | RunError::Journal(_) => Some(edited.to_owned()),
+        RunError::Source(SourceError::Dataset(error)) => error.hint(),
+        RunError::Prompt(error) => error.hint.clone(),
+        RunError::Append(_) | RunError::Collect(_) | RunError::Publish(_) => Some(resume()),
+        _ => None,
+    };
+    Failure::from_error(error).hint(hint)
+}

@@ -1,0 +1,88 @@
+//! Exit codes, and errors as people read them.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use crate::settings::Settings;
+use crate::ui::text::printable;
+
+/// How a command ended. The numbers are part of what scripts rely on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// 0: what was asked holds.
+    Holds,
+    /// 1: it was checked and does not hold.
+    DoesNotHold,
+    /// 2: it could not be checked.
+    CannotCheck,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Holds => 0,
+            Exit::DoesNotHold => 1,
+            Exit::CannotCheck => 2,
+        })
+    }
+}
+
+/// Something could not be done: what, why, and what to do about it.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    message: String,
+    causes: Vec<String>,
+    hint: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), causes: Vec::new(), hint: None }
+    }
+
+    /// Takes an error with everything that caused it.
+    pub(crate) fn from_error(error: &(dyn std::error::Error + 'static)) -> Self {
+        let mut causes = Vec::new();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            causes.push(cause.to_string());
+            source = cause.source();
+        }
+        Self { message: error.to_string(), causes, hint: None }
+    }
+
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<Option<String>>) -> Self {
+        self.hint = hint.into().or(self.hint);
+        self
+    }
+
+    /// Prints the failure to stderr.
+    pub(crate) fn print(&self, settings: &Settings) {
+        settings.print_err(&self.render(settings.style.stderr));
+    }
+
+    fn render(&self, style: crate::ui::style::Style) -> String {
+        let mut text = format!("{}{}\n", style.error("error: "), printable(&self.message));
+        for cause in &self.causes {
+            text.push_str(&format!("  {} {}\n", style.dim("because:"), printable(cause)));
+        }
+        if let Some(hint) = &self.hint {
+            text.push_str(&format!("{}{}\n", style.hint("hint: "), printable(hint)));
+        }
+        text
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// A command that could not write its result.
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(format!("cannot write: {error}"))
+    }
+}

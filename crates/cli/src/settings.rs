@@ -1,0 +1,161 @@
+//! The one place that reads the environment and the terminal.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use proofmark_model::offline::Behaviour;
+use proofmark_run::dataset::{HubContext, Secret};
+
+use crate::args::{Colour, Global};
+use crate::exit::Failure;
+use crate::ui::style::Style;
+
+/// A variable that Proofmark reads: its name and what it is for.
+pub struct Variable {
+    pub name: &'static str,
+    pub help: &'static str,
+}
+
+/// Every variable that Proofmark reads. The documentation is made from this list.
+pub const VARIABLES: &[Variable] = &[
+    Variable { name: "NO_COLOR", help: "Set to anything: no colour on the terminal." },
+    Variable { name: "COLUMNS", help: "Width of text output when it does not go to a terminal. Default: 100." },
+    Variable { name: "HF_ENDPOINT", help: "Address of the Hugging Face hub. Default: the public hub." },
+    Variable { name: "HF_TOKEN", help: "Token for hub datasets that need one. Never written anywhere." },
+    Variable { name: "HF_HUB_OFFLINE", help: "Set to 1: hub datasets come from the cache alone." },
+    Variable {
+        name: "PROOFMARK_CACHE_DIR",
+        help: "Where downloads are kept. Default: `proofmark` under `XDG_CACHE_HOME`, or `~/.cache/proofmark`.",
+    },
+    Variable { name: "XDG_CACHE_HOME", help: "See `PROOFMARK_CACHE_DIR`." },
+    Variable { name: "HOME", help: "See `PROOFMARK_CACHE_DIR`." },
+    Variable { name: "PATH", help: "Where programs of `command` scorers are found." },
+    Variable {
+        name: "PROOFMARK_OFFLINE_JITTER_MS",
+        help: "Makes offline models wait up to this long, differently in each run, to test what is around them.",
+    },
+    Variable {
+        name: "PROOFMARK_OFFLINE_ASK_LOG",
+        help: "A file to which offline models append the key of every sample they are asked.",
+    },
+];
+
+/// What the surroundings say, read once.
+pub(crate) struct Settings {
+    pub(crate) style: Styles,
+    /// Columns of text output.
+    pub(crate) width: usize,
+    /// Whether progress can be drawn.
+    pub(crate) stderr_is_terminal: bool,
+    environment: Environment,
+}
+
+/// Whether each stream is coloured.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Styles {
+    pub(crate) stdout: Style,
+    pub(crate) stderr: Style,
+}
+
+/// The variables that were set.
+struct Environment(Vec<(&'static str, OsString)>);
+
+impl Environment {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+    fn read() -> Self {
+        Self(VARIABLES.iter().filter_map(|v| std::env::var_os(v.name).map(|value| (v.name, value))).collect())
+    }
+
+    fn get(&self, name: &str) -> Option<&OsString> {
+        self.0.iter().find(|(have, _)| *have == name).map(|(_, value)| value).filter(|value| !value.is_empty())
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        self.get(name).and_then(|value| value.to_str())
+    }
+}
+
+const DEFAULT_HUB: &str = "https://huggingface.co";
+
+impl Settings {
+    pub(crate) fn read(global: &Global) -> Self {
+        let environment = Environment::read();
+        let colour = |is_terminal: bool| match global.color {
+            Colour::Always => Style::Coloured,
+            Colour::Never => Style::Plain,
+            Colour::Auto if is_terminal && environment.get("NO_COLOR").is_none() => Style::Coloured,
+            Colour::Auto => Style::Plain,
+        };
+        let stderr_is_terminal = io::stderr().is_terminal();
+        let style = Styles { stdout: colour(io::stdout().is_terminal()), stderr: colour(stderr_is_terminal) };
+        let measured = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+        let width = measured.or_else(|| environment.text("COLUMNS")?.parse().ok()).unwrap_or(100).clamp(40, 240);
+        Self { style, width, stderr_is_terminal, environment }
+    }
+
+    /// Prints a result to stdout. A reader that has gone away is not a failure.
+    pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            other => Ok(other?),
+        }
+    }
+
+    /// Prints anything else to stderr.
+    pub(crate) fn print_err(&self, text: &str) {
+        // When stderr is gone there is nobody left to tell.
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    pub(crate) fn hub(&self) -> Option<HubContext> {
+        let endpoint = self.environment.text("HF_ENDPOINT").unwrap_or(DEFAULT_HUB).trim_end_matches('/');
+        let mut hub = HubContext::new(endpoint, self.cache_dir()?);
+        hub.token = self.environment.text("HF_TOKEN").map(|token| Secret::new(token.trim()));
+        hub.offline = self.environment.text("HF_HUB_OFFLINE").is_some_and(|value| value != "0");
+        Some(hub)
+    }
+
+    fn cache_dir(&self) -> Option<PathBuf> {
+        let path = |name| self.environment.get(name).map(PathBuf::from);
+        path("PROOFMARK_CACHE_DIR")
+            .or_else(|| path("XDG_CACHE_HOME").map(|dir| dir.join("proofmark")))
+            .or_else(|| path("HOME").map(|home| home.join(".cache/proofmark")))
+    }
+
+    pub(crate) fn program_path(&self) -> Option<OsString> {
+        self.environment.get("PATH").cloned()
+    }
+
+    /// How offline models behave in time.
+    pub(crate) fn offline(&self) -> Result<Behaviour, Failure> {
+        let mut behaviour = Behaviour::default();
+        if let Some(text) = self.environment.text("PROOFMARK_OFFLINE_JITTER_MS") {
+            let millis: u64 = text
+                .parse()
+                .map_err(|_| Failure::new(format!("PROOFMARK_OFFLINE_JITTER_MS is `{text}`, expected milliseconds")))?;
+            behaviour.jitter = Some(Duration::from_millis(millis));
+            behaviour.jitter_salt = clock_nanos();
+        }
+        if let Some(path) = self.environment.get("PROOFMARK_OFFLINE_ASK_LOG") {
+            let file = File::options().create(true).append(true).open(path).map_err(|error| {
+                Failure::new(format!(
+                    "cannot open PROOFMARK_OFFLINE_ASK_LOG `{}`: {error}",
+                    PathBuf::from(path).display()
+                ))
+            })?;
+            behaviour.ask_log = Some(Arc::new(Mutex::new(file)));
+        }
+        Ok(behaviour)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "`cli` reads the clock; this value only shuffles waiting times")]
+fn clock_nanos() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
+}

@@ -1,0 +1,7 @@
+//! Terminal text: styles, tables, progress.
+
+pub(crate) mod progress;
+pub(crate) mod results;
+pub(crate) mod style;
+pub(crate) mod table;
+pub(crate) mod text;

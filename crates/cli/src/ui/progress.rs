@@ -1,0 +1,95 @@
+//! Progress: a bar on a terminal, plain lines otherwise.
+
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use proofmark_run::collect::{Observer, Progress};
+
+use super::text::grouped;
+
+/// Shows how far a run is, on stderr.
+pub(crate) struct Meter {
+    start: Instant,
+    /// Samples that were done before this process began.
+    before: Option<u64>,
+    shown: Shown,
+}
+
+enum Shown {
+    Bar(ProgressBar),
+    /// When the next line is due.
+    Lines(Duration),
+    Nothing,
+}
+
+/// How often a plain line is printed.
+const LINE_EVERY: Duration = Duration::from_secs(5);
+
+impl Meter {
+    pub(crate) fn new(is_terminal: bool, samples: u64, is_quiet: bool) -> Self {
+        let shown = if is_quiet {
+            Shown::Nothing
+        } else if is_terminal {
+            let bar = ProgressBar::with_draw_target(Some(samples), ProgressDrawTarget::stderr_with_hz(8));
+            let style = ProgressStyle::with_template("{bar:24.cyan/dim} {pos}/{len} {msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            Shown::Bar(bar)
+        } else {
+            Shown::Lines(LINE_EVERY)
+        };
+        Self { start: Instant::now(), before: None, shown }
+    }
+
+    fn describe(&self, progress: Progress) -> String {
+        let elapsed = self.start.elapsed().as_secs_f64().max(1e-6);
+        let fresh = progress.done - self.before.unwrap_or(0);
+        let rate = fresh as f64 / elapsed;
+        let mut text = format!("{}/s", grouped(rate as u64));
+        if rate < 10.0 {
+            text = format!("{rate:.1}/s");
+        }
+        if progress.errors > 0 {
+            text.push_str(&format!(", {} errors", grouped(progress.errors)));
+        }
+        if fresh > 0 && progress.done < progress.samples {
+            let left = (progress.samples - progress.done) as f64 / rate;
+            text.push_str(&format!(", {} left", human_duration(left)));
+        }
+        text
+    }
+}
+
+impl Observer for Meter {
+    fn progress(&mut self, progress: Progress) {
+        self.before.get_or_insert(progress.done);
+        let text = self.describe(progress);
+        match &mut self.shown {
+            Shown::Nothing => {}
+            Shown::Bar(bar) => {
+                bar.set_position(progress.done);
+                bar.set_message(text);
+                if progress.done == progress.samples {
+                    bar.finish_and_clear();
+                }
+            }
+            Shown::Lines(due) => {
+                let elapsed = self.start.elapsed();
+                if elapsed >= *due {
+                    *due = elapsed + LINE_EVERY;
+                    let (done, samples) = (grouped(progress.done), grouped(progress.samples));
+                    let _ = writeln!(std::io::stderr(), "{done} of {samples} samples, {text}");
+                }
+            }
+        }
+    }
+}
+
+fn human_duration(seconds: f64) -> String {
+    let seconds = seconds.min(360_000.0) as u64;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
+    }
+}

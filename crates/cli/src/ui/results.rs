@@ -1,0 +1,106 @@
+//! What a run came to, as text.
+
+use std::fmt::Write as _;
+
+use proofmark_artefact::summary::{Comparison, Estimate, Summary};
+
+use super::style::Style;
+use super::table::{Align, render};
+use super::text::{grouped, percent, printable};
+
+/// The headline table, differences between conditions, and per-task means.
+pub(crate) fn results(summary: &Summary, style: Style, width: usize) -> String {
+    let mut out = String::new();
+    let head = [
+        ("model", Align::Left),
+        ("condition", Align::Left),
+        ("mean", Align::Right),
+        ("95% interval", Align::Right),
+        ("passed", Align::Right),
+        ("scored", Align::Right),
+        ("errors", Align::Right),
+    ];
+    let rows: Vec<Vec<String>> = summary
+        .models
+        .iter()
+        .map(|row| {
+            vec![
+                printable(&row.model),
+                printable(&row.condition),
+                mean(row.estimate.as_ref()),
+                interval(row.estimate.as_ref()),
+                grouped(row.counts.passed),
+                grouped(row.counts.scored),
+                grouped(row.counts.errored),
+            ]
+        })
+        .collect();
+    out.push_str(&render(&head, &rows, width));
+    if summary.tasks.len() > 1 {
+        out.push('\n');
+        let head = [
+            ("task", Align::Left),
+            ("model", Align::Left),
+            ("condition", Align::Left),
+            ("scorer", Align::Left),
+            ("mean", Align::Right),
+            ("95% interval", Align::Right),
+        ];
+        let rows: Vec<Vec<String>> = summary
+            .cells
+            .iter()
+            .map(|cell| {
+                vec![
+                    printable(&cell.task),
+                    printable(&cell.model),
+                    printable(&cell.condition),
+                    printable(&cell.scorer),
+                    mean(cell.estimate.as_ref()),
+                    interval(cell.estimate.as_ref()),
+                ]
+            })
+            .collect();
+        const MOST_CELLS: usize = 40;
+        out.push_str(&render(&head, &rows[..rows.len().min(MOST_CELLS)], width));
+        if rows.len() > MOST_CELLS {
+            let _ = writeln!(out, "… and {} more in summary.json", rows.len() - MOST_CELLS);
+        }
+    }
+    let whole: Vec<&Comparison> = summary.comparisons.iter().filter(|c| c.task.is_none()).collect();
+    let shown = if whole.is_empty() { summary.comparisons.iter().collect() } else { whole };
+    if !shown.is_empty() {
+        out.push('\n');
+    }
+    for comparison in shown {
+        let _ = writeln!(out, "{}", describe(comparison, style));
+    }
+    out
+}
+
+fn describe(comparison: &Comparison, style: Style) -> String {
+    let (low, high) = (comparison.interval.low * 100.0, comparison.interval.high * 100.0);
+    let points = format!("{:+.1} points", comparison.difference * 100.0);
+    let points = match (low > 0.0, high < 0.0) {
+        (true, _) => style.good(&points),
+        (_, true) => style.bad(&points),
+        _ => points,
+    };
+    format!(
+        "{}: {} against {}: {points} (95% interval {low:+.1} to {high:+.1}, {} items: {} better, {} same, {} worse)",
+        printable(&comparison.model),
+        printable(&comparison.condition),
+        printable(&comparison.baseline),
+        grouped(comparison.items),
+        grouped(comparison.wins),
+        grouped(comparison.ties),
+        grouped(comparison.losses),
+    )
+}
+
+fn mean(estimate: Option<&Estimate>) -> String {
+    estimate.map_or_else(|| "–".to_owned(), |estimate| percent(estimate.mean))
+}
+
+fn interval(estimate: Option<&Estimate>) -> String {
+    estimate.map_or_else(String::new, |e| format!("{} to {}", percent(e.interval.low), percent(e.interval.high)))
+}

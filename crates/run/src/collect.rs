@@ -1,0 +1,282 @@
+//! Puts finished records back in order and counts them.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use proofmark_artefact::record::{Status, Usage};
+use proofmark_artefact::report::{self, BadRecord, Grid, Selection, Selector};
+use proofmark_artefact::stats::{AggregateError, Aggregator, Facts, Shape, Verdict};
+use proofmark_artefact::store::{AtomicFile, Claim, names};
+use proofmark_artefact::summary::Summary;
+use tokio::sync::Semaphore;
+
+use crate::ready::Ready;
+
+/// One finished sample.
+pub struct Finished {
+    pub ordinal: u64,
+    pub task: usize,
+    pub item: u64,
+    pub model: usize,
+    pub condition: usize,
+    pub status: Status,
+    pub error_class: Option<String>,
+    pub usage: Usage,
+    pub verdicts: Vec<Verdict>,
+    /// With its line end.
+    pub record: Vec<u8>,
+    /// With its line end; `None` when evidence is off.
+    pub trajectory: Option<Vec<u8>>,
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Progress {
+    pub done: u64,
+    pub errors: u64,
+    pub samples: u64,
+}
+
+/// Someone who watches a run.
+pub trait Observer: Send {
+    fn progress(&mut self, progress: Progress);
+}
+
+/// Everything that the records of a run came to.
+pub struct Collected {
+    pub done: u64,
+    pub records: AtomicFile,
+    pub trajectories: Option<AtomicFile>,
+    pub status_counts: BTreeMap<Status, u64>,
+    /// Conditions that produced a scored sample, in the suite's order.
+    pub effective: Vec<bool>,
+    pub summary: Summary,
+    /// `None` when no report is wanted.
+    pub selection: Option<Selection>,
+}
+
+/// Records could not be collected.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CollectError {
+    #[error("cannot write to `{path}`")]
+    Io { path: PathBuf, source: io::Error },
+    #[error("a record does not fit the run it belongs to")]
+    Aggregate(#[from] AggregateError),
+    #[error("a record cannot be shown")]
+    Select(#[from] BadRecord),
+}
+
+/// How long finished samples wait for others before the journal is synced.
+const SYNC_EVERY: Duration = Duration::from_millis(25);
+/// How many finished samples are synced at once.
+const BATCH: usize = 4096;
+/// Bytes of records that may wait in memory for an older one; the rest waits on disk.
+const HELD_BYTES: usize = 32 << 20;
+
+/// Receives finished samples in any order.
+pub struct Collector {
+    dir: PathBuf,
+    sync: File,
+    window: Arc<Semaphore>,
+    observer: Box<dyn Observer>,
+    waiting: Waiting,
+    progress: Progress,
+    records: AtomicFile,
+    trajectories: Option<AtomicFile>,
+    status_counts: BTreeMap<Status, u64>,
+    effective: Vec<bool>,
+    aggregator: Aggregator,
+    selector: Option<Selector>,
+}
+
+impl Collector {
+    pub fn new(
+        ready: &Ready,
+        claim: &Claim,
+        sync: File,
+        window: Arc<Semaphore>,
+        observer: Box<dyn Observer>,
+        want_report: bool,
+    ) -> Result<Self, CollectError> {
+        let dir = claim.dir().to_owned();
+        let work = dir.join(names::WORK);
+        let create = |name: &str| {
+            let path = dir.join(name);
+            AtomicFile::create_in(&work, &path).map_err(|source| CollectError::Io { path, source })
+        };
+        let plan = &ready.plan;
+        let grid = Grid { tasks: plan.tasks.len(), models: plan.models.len(), conditions: plan.conditions.len() };
+        let shape = Shape::of_plan(&ready.plan, ready.run_id);
+        Ok(Self {
+            records: create(names::RECORDS)?,
+            trajectories: ready.plan.evidence.record.then(|| create(names::TRAJECTORIES)).transpose()?,
+            sync,
+            window,
+            observer,
+            waiting: Waiting { work: work.clone(), next: 0, held: BTreeMap::new(), held_bytes: 0, spill: None },
+            progress: Progress { samples: ready.samples(), ..Progress::default() },
+            status_counts: BTreeMap::new(),
+            effective: vec![false; ready.plan.conditions.len()],
+            selector: want_report.then(|| Selector::new(grid, report::Limits::default())),
+            aggregator: Aggregator::new(shape),
+            dir,
+        })
+    }
+
+    /// Collects until everyone who asks is done.
+    pub fn collect(mut self, receiver: &Receiver<Finished>) -> Result<Collected, CollectError> {
+        let mut batch = Vec::new();
+        self.observer.progress(self.progress);
+        let mut open = true;
+        while open {
+            open = fill(&mut batch, receiver);
+            if batch.is_empty() {
+                continue;
+            }
+            // A sample counts only when its journal line is on disk.
+            let io_error = |source| CollectError::Io { path: self.dir.join(names::WORK).join(names::JOURNAL), source };
+            self.sync.sync_data().map_err(io_error)?;
+            for finished in batch.drain(..) {
+                self.waiting.put(finished)?;
+            }
+            while let Some(finished) = self.waiting.take_next()? {
+                self.count(&finished)?;
+                self.window.add_permits(1);
+            }
+            self.observer.progress(self.progress);
+        }
+        Ok(Collected {
+            done: self.progress.done,
+            records: self.records,
+            trajectories: self.trajectories,
+            status_counts: self.status_counts,
+            effective: self.effective,
+            summary: self.aggregator.finish(),
+            selection: self.selector.map(Selector::finish),
+        })
+    }
+
+    fn count(&mut self, finished: &Finished) -> Result<(), CollectError> {
+        let dir = &self.dir;
+        let io_error = |name: &str| {
+            let path = dir.join(name);
+            move |source| CollectError::Io { path, source }
+        };
+        self.records.write_all(&finished.record).map_err(io_error(names::RECORDS))?;
+        if let (Some(file), Some(line)) = (&mut self.trajectories, &finished.trajectory) {
+            file.write_all(line).map_err(io_error(names::TRAJECTORIES))?;
+        }
+        *self.status_counts.entry(finished.status).or_default() += 1;
+        self.progress.done += 1;
+        self.progress.errors += u64::from(finished.status != Status::Success);
+        self.effective[finished.condition] |= !finished.verdicts.is_empty();
+        self.aggregator.push(&Facts {
+            task: finished.task,
+            item: finished.item,
+            model: finished.model,
+            condition: finished.condition,
+            usage: finished.usage,
+            scores: &finished.verdicts,
+        })?;
+        if let Some(selector) = &mut self.selector {
+            let facts = report::Facts {
+                task: finished.task,
+                model: finished.model,
+                condition: finished.condition,
+                status: finished.status,
+                passed: finished.verdicts.first().map(|verdict| verdict.passed),
+                error_class: finished.error_class.as_deref(),
+            };
+            selector.push(&facts, || finished.record.trim_ascii_end().into())?;
+        }
+        Ok(())
+    }
+}
+
+/// Waits for finished samples; returns whether more can come.
+fn fill(batch: &mut Vec<Finished>, receiver: &Receiver<Finished>) -> bool {
+    let Ok(first) = receiver.recv() else { return false };
+    batch.push(first);
+    let deadline = Instant::now() + SYNC_EVERY;
+    while batch.len() < BATCH {
+        match receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(finished) => batch.push(finished),
+            Err(RecvTimeoutError::Timeout) => return true,
+            Err(RecvTimeoutError::Disconnected) => return false,
+        }
+    }
+    true
+}
+
+/// Finished samples that wait for an older one.
+struct Waiting {
+    work: PathBuf,
+    next: u64,
+    held: BTreeMap<u64, Held>,
+    held_bytes: usize,
+    spill: Option<(File, u64)>,
+}
+
+/// A sample that waits, with its texts in memory or in the spill file.
+struct Held {
+    finished: Finished,
+    /// Offset, length of the record, length of the trajectory.
+    spilled: Option<(u64, usize, Option<usize>)>,
+}
+
+impl Waiting {
+    fn put(&mut self, mut finished: Finished) -> Result<(), CollectError> {
+        let size = finished.record.len() + finished.trajectory.as_ref().map_or(0, Vec::len);
+        let mut spilled = None;
+        if finished.ordinal != self.next && self.held_bytes + size > HELD_BYTES {
+            let io_error = |source| CollectError::Io { path: self.work.clone(), source };
+            let (file, end) = match &mut self.spill {
+                Some(spill) => spill,
+                None => self.spill.insert((tempfile::tempfile_in(&self.work).map_err(io_error)?, 0)),
+            };
+            let record = std::mem::take(&mut finished.record);
+            let trajectory = finished.trajectory.take();
+            file.write_all_at(&record, *end).map_err(io_error)?;
+            if let Some(trajectory) = &trajectory {
+                file.write_all_at(trajectory, *end + record.len() as u64).map_err(io_error)?;
+            }
+            spilled = Some((*end, record.len(), trajectory.map(|trajectory| trajectory.len())));
+            *end += size as u64;
+        } else {
+            self.held_bytes += size;
+        }
+        self.held.insert(finished.ordinal, Held { finished, spilled });
+        Ok(())
+    }
+
+    /// Returns the next sample in order, if it is here.
+    fn take_next(&mut self) -> Result<Option<Finished>, CollectError> {
+        let Some(mut held) = self.held.remove(&self.next) else { return Ok(None) };
+        self.next += 1;
+        if let Some((offset, record, trajectory)) = held.spilled {
+            let io_error = |source| CollectError::Io { path: self.work.clone(), source };
+            let (file, _) = self.spill.as_mut().ok_or_else(|| io_error(io::Error::other("the spill file is gone")))?;
+            held.finished.record = vec![0; record];
+            file.read_exact_at(&mut held.finished.record, offset).map_err(io_error)?;
+            if let Some(length) = trajectory {
+                let mut text = vec![0; length];
+                file.read_exact_at(&mut text, offset + record as u64).map_err(io_error)?;
+                held.finished.trajectory = Some(text);
+            }
+        } else {
+            self.held_bytes -= held.finished.record.len() + held.finished.trajectory.as_ref().map_or(0, Vec::len);
+        }
+        if self.held.is_empty() {
+            // Nothing refers to the spill file any more; its space goes back.
+            self.spill = None;
+        }
+        Ok(Some(held.finished))
+    }
+}

@@ -1,0 +1,284 @@
+//! The journal: every finished sample, before it counts.
+//!
+//! One line a sample, in the order in which answers came: the entry and a digest over the run's id
+//! and the entry's canonical bytes. Only what came back is kept; everything else follows from the
+//! plan, and the input's fingerprint ties the two together.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use proofmark_artefact::store::{LineError, Lines};
+use proofmark_canon::json::{self, EncodeError};
+use proofmark_canon::{Digest, RunId, Value, seed};
+use proofmark_model::Reply;
+use serde::{Deserialize, Serialize};
+
+/// The longest journal line we read.
+const MAX_LINE: usize = 256 << 20;
+
+/// What one sample came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    pub fingerprint: Digest,
+    pub ordinal: u64,
+    pub reply: Reply,
+}
+
+/// The journal cannot be trusted, so nothing was changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    #[error("cannot read the journal `{path}`")]
+    Io { path: PathBuf, source: io::Error },
+    #[error("cannot read the journal `{path}`")]
+    Line { path: PathBuf, source: LineError },
+    #[error("line {line} of the journal `{path}` is not an entry: {why}")]
+    Malformed { path: PathBuf, line: u64, why: String },
+    #[error("line {line} of the journal `{path}` was changed: its digest is {recorded}, its content has {actual}")]
+    Changed { path: PathBuf, line: u64, recorded: Digest, actual: Digest },
+    #[error("line {line} of the journal `{path}` answers sample {ordinal} a second time")]
+    Twice { path: PathBuf, line: u64, ordinal: u64 },
+    #[error("line {line} of the journal `{path}` answers sample {ordinal}, but the run has only {samples}")]
+    Beyond { path: PathBuf, line: u64, ordinal: u64, samples: u64 },
+    #[error(
+        "sample {ordinal} (`{key}`) was asked with other input: the journal has {recorded}, the suite gives {actual}"
+    )]
+    OtherInput { key: String, ordinal: u64, recorded: Digest, actual: Digest },
+}
+
+/// The journal of a run in progress, shared by everyone who asks.
+pub struct Journal {
+    run_id: RunId,
+    file: Mutex<File>,
+}
+
+impl Journal {
+    /// Opens the journal for appending, cutting off what a kill left of its last line.
+    pub fn open(path: &Path, run_id: RunId, valid_length: u64) -> io::Result<Self> {
+        let file = File::options().create(true).append(true).open(path)?;
+        if file.metadata()?.len() != valid_length {
+            file.set_len(valid_length)?;
+        }
+        Ok(Self { run_id, file: Mutex::new(file) })
+    }
+
+    /// Writes one entry. When this returns, a kill of the process no longer loses it.
+    pub fn append(&self, entry: &Entry) -> io::Result<()> {
+        let line = encode(&self.run_id, entry)?;
+        // One write a line: another process or a kill never sees half of two.
+        self.file.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)
+    }
+
+    /// A second handle, to sync without holding up those who append.
+    pub fn sync_handle(&self) -> io::Result<File> {
+        self.file.lock().unwrap_or_else(PoisonError::into_inner).try_clone()
+    }
+}
+
+fn encode(run_id: &RunId, entry: &Entry) -> Result<Vec<u8>, EncodeError> {
+    let mut body = Vec::with_capacity(512);
+    json::to_writer(entry, &mut body)?;
+    let mut line = Vec::with_capacity(body.len() + 100);
+    line.extend_from_slice(b"{\"digest\":\"");
+    line.extend_from_slice(digest_of(run_id, &body).to_string().as_bytes());
+    line.extend_from_slice(b"\",\"entry\":");
+    line.extend_from_slice(&body);
+    line.extend_from_slice(b"}\n");
+    Ok(line)
+}
+
+fn digest_of(run_id: &RunId, body: &[u8]) -> Digest {
+    seed::derive("proofmark.journal/1", &[run_id.as_bytes(), body])
+}
+
+/// What a journal holds, without its answers: one bit a sample.
+#[derive(Debug, Default)]
+pub struct Done {
+    bits: Vec<u64>,
+    pub count: u64,
+    /// Up to where the file holds whole lines.
+    pub valid_length: u64,
+}
+
+impl Done {
+    pub fn contains(&self, ordinal: u64) -> bool {
+        self.bits.get((ordinal / 64) as usize).is_some_and(|word| word >> (ordinal % 64) & 1 == 1)
+    }
+
+    /// Returns false when the bit was set already.
+    fn insert(&mut self, ordinal: u64) -> bool {
+        let at = (ordinal / 64) as usize;
+        if at >= self.bits.len() {
+            self.bits.resize(at + 1, 0);
+        }
+        let bit = 1 << (ordinal % 64);
+        let is_new = self.bits[at] & bit == 0;
+        self.bits[at] |= bit;
+        self.count += u64::from(is_new);
+        is_new
+    }
+}
+
+/// Reads the journal and checks every digest. Changes nothing.
+///
+/// A last line without its line end is what a kill leaves; it does not count. Anything else that is
+/// not whole is refused.
+pub fn scan(path: &Path, run_id: &RunId, samples: u64) -> Result<Done, JournalError> {
+    let mut done = Done::default();
+    let mut reader = match Reader::open(path, *run_id) {
+        Err(JournalError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(done),
+        other => other?,
+    };
+    while let Some(entry) = reader.next_entry()? {
+        let (line, ordinal, path) = (reader.line, entry.ordinal, path.to_owned());
+        if ordinal >= samples {
+            return Err(JournalError::Beyond { path, line, ordinal, samples });
+        }
+        if !done.insert(ordinal) {
+            return Err(JournalError::Twice { path, line, ordinal });
+        }
+    }
+    done.valid_length = reader.valid_length;
+    Ok(done)
+}
+
+/// Reads entries in file order.
+struct Reader {
+    lines: Lines,
+    path: PathBuf,
+    run_id: RunId,
+    line: u64,
+    valid_length: u64,
+}
+
+impl Reader {
+    fn open(path: &Path, run_id: RunId) -> Result<Self, JournalError> {
+        let lines = Lines::open(path, MAX_LINE).map_err(|source| JournalError::Io { path: path.to_owned(), source })?;
+        Ok(Self { lines, path: path.to_owned(), run_id, line: 0, valid_length: 0 })
+    }
+
+    fn next_entry(&mut self) -> Result<Option<Entry>, JournalError> {
+        let line = self.lines.next_line().map_err(|source| JournalError::Line { path: self.path.clone(), source })?;
+        let Some(line) = line.filter(|line| line.ended) else { return Ok(None) };
+        self.line = line.number;
+        self.valid_length = line.offset + line.bytes.len() as u64 + 1;
+        let malformed = |why: String| JournalError::Malformed { path: self.path.clone(), line: line.number, why };
+        let value = json::parse(line.bytes).map_err(|error| malformed(error.to_string()))?;
+        let (Some(recorded), Some(body)) = (value.get("digest").and_then(Value::as_str), value.get("entry")) else {
+            return Err(malformed("it has no digest or no entry".to_owned()));
+        };
+        let recorded: Digest = recorded.parse().map_err(|error| malformed(format!("{error}")))?;
+        let actual = digest_of(&self.run_id, &body.to_canonical());
+        if recorded != actual {
+            return Err(JournalError::Changed { path: self.path.clone(), line: line.number, recorded, actual });
+        }
+        json::from_value(body).map(Some).map_err(|error| malformed(error.to_string()))
+    }
+}
+
+/// Gives journalled entries in the order of the plan.
+///
+/// Answers came nearly in that order, so reading ahead until the wanted entry shows up holds few
+/// others back.
+pub struct Replay {
+    reader: Option<Reader>,
+    ahead: BTreeMap<u64, Entry>,
+}
+
+impl Replay {
+    pub fn open(path: &Path, run_id: RunId, done: &Done) -> Result<Self, JournalError> {
+        let reader = if done.count == 0 { None } else { Some(Reader::open(path, run_id)?) };
+        Ok(Self { reader, ahead: BTreeMap::new() })
+    }
+
+    /// Takes the entry of a sample that [`scan`] found.
+    pub fn take(&mut self, ordinal: u64) -> Result<Option<Entry>, JournalError> {
+        loop {
+            if let Some(entry) = self.ahead.remove(&ordinal) {
+                return Ok(Some(entry));
+            }
+            let Some(entry) = self.reader.as_mut().map(Reader::next_entry).transpose()?.flatten() else {
+                return Ok(None);
+            };
+            self.ahead.insert(entry.ordinal, entry);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proofmark_artefact::record::Usage;
+
+    fn entry(ordinal: u64, text: &str) -> Entry {
+        let reply = Reply::Answered { finish_reason: "stop".into(), text: text.into(), usage: Usage::default() };
+        Entry { fingerprint: Digest::of(text.as_bytes()), ordinal, reply }
+    }
+
+    fn run_id() -> RunId {
+        RunId::from_digest(&Digest::of(b"run"))
+    }
+
+    fn journal_of(entries: &[Entry]) -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal.jsonl");
+        let journal = Journal::open(&path, run_id(), 0).unwrap();
+        entries.iter().for_each(|entry| journal.append(entry).unwrap());
+        (dir, path)
+    }
+
+    #[test]
+    fn entries_come_back_in_the_order_of_the_plan() {
+        let (_dir, path) = journal_of(&[entry(2, "c"), entry(0, "a"), entry(5, "f"), entry(1, "b")]);
+        let done = scan(&path, &run_id(), 6).unwrap();
+        assert_eq!(done.count, 4);
+        let found: Vec<u64> = (0..6).filter(|ordinal| done.contains(*ordinal)).collect();
+        assert_eq!(found, [0, 1, 2, 5]);
+        let mut replay = Replay::open(&path, run_id(), &done).unwrap();
+        for (ordinal, text) in [(0, "a"), (1, "b"), (2, "c"), (5, "f")] {
+            assert_eq!(replay.take(ordinal).unwrap(), Some(entry(ordinal, text)));
+        }
+    }
+
+    #[test]
+    fn a_torn_last_line_does_not_count_and_is_cut_off() {
+        let (_dir, path) = journal_of(&[entry(0, "a"), entry(1, "b")]);
+        let whole = std::fs::read(&path).unwrap();
+        for cut in 1..80 {
+            File::options().write(true).open(&path).unwrap().set_len((whole.len() - cut) as u64).unwrap();
+            let done = scan(&path, &run_id(), 2).unwrap();
+            assert_eq!(done.count, 1, "cut {cut}");
+            let journal = Journal::open(&path, run_id(), done.valid_length).unwrap();
+            journal.append(&entry(1, "b")).unwrap();
+            assert_eq!(std::fs::read(&path).unwrap(), whole);
+        }
+    }
+
+    #[test]
+    fn an_edit_anywhere_is_refused() {
+        let (_dir, path) = journal_of(&[entry(0, "yes"), entry(1, "no")]);
+        let whole = std::fs::read(&path).unwrap();
+        for at in 0..whole.len() - 1 {
+            let mut edited = whole.clone();
+            edited[at] ^= 1;
+            proofmark_artefact::store::write_atomic(&path, &edited).unwrap();
+            // Turning a line end to something else tears the file; everything else is a refusal.
+            let refused = scan(&path, &run_id(), 2).is_err();
+            assert!(refused || whole[at] == b'\n', "byte {at}");
+        }
+    }
+
+    #[test]
+    fn an_entry_of_another_run_or_a_second_answer_is_refused() {
+        let (_dir, path) = journal_of(&[entry(0, "a")]);
+        let other = RunId::from_digest(&Digest::of(b"other"));
+        assert!(matches!(scan(&path, &other, 2), Err(JournalError::Changed { line: 1, .. })));
+        let (_dir, path) = journal_of(&[entry(0, "a"), entry(0, "a")]);
+        assert!(matches!(scan(&path, &run_id(), 2), Err(JournalError::Twice { line: 2, .. })));
+        assert!(matches!(scan(&path, &run_id(), 0), Err(JournalError::Beyond { .. })));
+    }
+}

@@ -1,0 +1,176 @@
+//! Writes the final files of a run. The manifest comes last.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use proofmark_artefact::manifest::{
+    Conditions, DatasetEntry, Determinism, Evidence, Harness, MANIFEST_SCHEMA, Manifest, ModelEntry, Platform,
+    Sampling, TaskEntry,
+};
+use proofmark_artefact::record::Status;
+use proofmark_artefact::report;
+use proofmark_artefact::store::{AtomicFile, Claim, names};
+use proofmark_artefact::summary::Summary;
+use proofmark_artefact::yaml;
+use proofmark_canon::Digest;
+use proofmark_canon::json::{self, EncodeError};
+
+use crate::collect::Collected;
+use crate::ready::Ready;
+
+/// The final files could not be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PublishError {
+    #[error("cannot write `{path}`")]
+    Io { path: PathBuf, source: io::Error },
+    #[error("cannot encode `{name}`")]
+    Encode { name: &'static str, source: EncodeError },
+}
+
+impl PublishError {
+    pub(crate) fn io(path: &Path, source: io::Error) -> Self {
+        Self::Io { path: path.to_owned(), source }
+    }
+}
+
+/// Gives every file its final name and returns what the last two hold.
+pub fn publish(
+    ready: &Ready,
+    claim: &Claim,
+    mut manifest: Manifest,
+    collected: Collected,
+) -> Result<(Manifest, Summary), PublishError> {
+    fill_in(&mut manifest, &collected);
+    let mut artifacts = BTreeMap::new();
+    let mut commit = |name: &'static str, file: AtomicFile| -> Result<(), PublishError> {
+        let digest = file.commit().map_err(|source| PublishError::io(&claim.dir().join(name), source))?;
+        artifacts.insert(name.to_owned(), digest);
+        Ok(())
+    };
+    let summary = collected.summary;
+    commit(names::RECORDS, collected.records)?;
+    if let Some(trajectories) = collected.trajectories {
+        commit(names::TRAJECTORIES, trajectories)?;
+    }
+    let plan = json::to_value(&ready.plan).map_err(|source| PublishError::Encode { name: names::CONFIG, source })?;
+    commit(names::CONFIG, write(claim, names::CONFIG, config_text(&plan).as_bytes())?)?;
+    commit(names::SUMMARY, write(claim, names::SUMMARY, &encode(names::SUMMARY, &summary)?)?)?;
+    if let Some(selection) = &collected.selection {
+        let mut file = create(claim, names::REPORT_HTML)?;
+        report::render(&manifest, &summary, selection, &mut file)
+            .map_err(|source| PublishError::io(&claim.dir().join(names::REPORT_HTML), source))?;
+        commit(names::REPORT_HTML, file)?;
+    }
+    manifest.artifacts = artifacts;
+    let file = write(claim, names::MANIFEST, &encode(names::MANIFEST, &manifest)?)?;
+    file.commit().map_err(|source| PublishError::io(&claim.dir().join(names::MANIFEST), source))?;
+    Ok((manifest, summary))
+}
+
+/// The resolved suite as YAML, with a line that says what it is.
+fn config_text(plan: &json::Value) -> String {
+    format!(
+        "# The suite with every default made explicit. Running this file gives the same run_id.\n{}",
+        yaml::to_text(plan)
+    )
+}
+
+fn encode<T: serde::Serialize>(name: &'static str, value: &T) -> Result<Vec<u8>, PublishError> {
+    let mut bytes = json::to_vec(value).map_err(|source| PublishError::Encode { name, source })?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+fn create(claim: &Claim, name: &str) -> Result<AtomicFile, PublishError> {
+    let path = claim.dir().join(name);
+    AtomicFile::create_in(&claim.dir().join(names::WORK), &path).map_err(|source| PublishError::io(&path, source))
+}
+
+fn write(claim: &Claim, name: &str, bytes: &[u8]) -> Result<AtomicFile, PublishError> {
+    let mut file = create(claim, name)?;
+    file.write_all(bytes).map_err(|source| PublishError::io(&claim.dir().join(name), source))?;
+    Ok(file)
+}
+
+/// Fills in what is known only when every record is there.
+fn fill_in(manifest: &mut Manifest, collected: &Collected) {
+    let Conditions { effective, requested } = &mut manifest.conditions;
+    let scored = requested.iter().zip(&collected.effective).filter(|(_, scored)| **scored);
+    *effective = scored.map(|(id, _)| id.clone()).collect();
+    manifest.record_count = collected.done;
+    // Every status is there, also with 0: readers need no special case.
+    let count = |status: &Status| collected.status_counts.get(status).copied().unwrap_or(0);
+    manifest.status_counts = Status::ALL.iter().map(|status| (status.as_str().to_owned(), count(status))).collect();
+}
+
+/// The manifest as far as the plan gives it.
+pub fn draft_manifest(ready: &Ready, version: &str, platform: &Platform) -> Manifest {
+    let plan = &ready.plan;
+    let requested: Vec<String> = plan.conditions.iter().map(|condition| condition.id.clone()).collect();
+    let datasets = plan.tasks.iter().zip(&ready.datasets).map(|(task, prepared)| DatasetEntry {
+        digest: prepared.digest,
+        format: format_name(task.dataset.format),
+        path: task.dataset.path.as_ref().map(ToString::to_string),
+        repo: task.dataset.repo.clone(),
+        revision: task.dataset.revision.clone(),
+        rows: prepared.rows,
+        rows_skipped: prepared.rows_skipped,
+        split: task.dataset.split.clone(),
+        task: task.id.clone(),
+    });
+    let models = plan.models.iter().map(|model| ModelEntry {
+        id: model.id.clone(),
+        model: model.model.clone(),
+        params: model.params.clone(),
+        provider: model.provider().to_owned(),
+    });
+    let tasks = plan.tasks.iter().zip(&ready.datasets).map(|(task, prepared)| TaskEntry {
+        id: task.id.clone(),
+        items: prepared.rows,
+        scorers: task.scorers.iter().map(|scorer| scorer.name().to_owned()).collect(),
+    });
+    let (major, minor, micro) = char::UNICODE_VERSION;
+    Manifest {
+        artifacts: BTreeMap::<String, Digest>::new(),
+        command: None,
+        conditions: Conditions { effective: Vec::new(), requested },
+        created_at: ready.run_id.spine(0),
+        datasets: datasets.collect(),
+        determinism: Determinism {
+            deterministic_artifacts: plan.determinism.deterministic_artifacts,
+            strict_serialization: plan.determinism.strict_serialization,
+        },
+        evidence: Evidence { full_bodies: false, recorded: plan.evidence.record },
+        harness: Harness { name: "proofmark".to_owned(), version: version.to_owned() },
+        models: models.collect(),
+        name: plan.name.clone(),
+        platform: (!plan.determinism.deterministic_artifacts).then(|| platform.clone()),
+        record_count: 0,
+        records_file: names::RECORDS.to_owned(),
+        run_id: ready.run_id,
+        sampling: Sampling {
+            n: plan.sampling.n,
+            seed: plan.seed,
+            temperature: plan.sampling.temperature,
+            voting_attempts: None,
+        },
+        schema_version: MANIFEST_SCHEMA,
+        status_counts: BTreeMap::new(),
+        tasks: tasks.collect(),
+        unicode_version: format!("{major}.{minor}.{micro}"),
+    }
+}
+
+fn format_name(format: proofmark_artefact::suite::config::Format) -> String {
+    use proofmark_artefact::suite::config::Format;
+    match format {
+        Format::Jsonl => "jsonl",
+        Format::Csv => "csv",
+        Format::Parquet => "parquet",
+        Format::Inline => "inline",
+        Format::Hf => "hf",
+    }
+    .to_owned()
+}

@@ -1,0 +1,215 @@
+//! A run that is ready to start: everything read, checked and hashed, nothing asked and nothing written.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use proofmark_artefact::path::RelPath;
+use proofmark_artefact::suite::assets::{AssetError, AssetRole, Assets};
+use proofmark_artefact::suite::identity::run_id;
+use proofmark_artefact::suite::load::{SuiteError, SuiteFile};
+use proofmark_artefact::suite::plan::Plan;
+use proofmark_artefact::suite::problem::{Place, Problem};
+use proofmark_artefact::suite::resolve::{Overrides, merge_params};
+use proofmark_canon::json::EncodeError;
+use proofmark_canon::{Digest, Map, RunId};
+use proofmark_model::{BuildModel, Model, check_params};
+
+use crate::dataset::{DataContext, DatasetError, HubContext, Item, Prepared, prepare};
+use crate::prompt::{PromptError, Prompts};
+use crate::scorer::{Scorer, ScorerEnv};
+
+/// What the outside world gives a run. `cli` alone looks at the environment.
+pub struct World {
+    /// Where the suite's paths start; the suite's own folder when `None`.
+    pub root: Option<PathBuf>,
+    pub hub: Option<HubContext>,
+    /// For large sorts; the system's folder when `None`.
+    pub scratch: Option<PathBuf>,
+    /// How offline models behave in time.
+    pub offline: proofmark_model::offline::Behaviour,
+    /// Where `command` scorers find programs.
+    pub program_path: Option<std::ffi::OsString>,
+}
+
+/// A run that can start.
+pub struct Ready {
+    pub plan: Plan,
+    pub run_id: RunId,
+    pub root: PathBuf,
+    pub assets: Assets,
+    /// In the suite's order of tasks.
+    pub datasets: Vec<Prepared>,
+    pub prompts: Prompts,
+    pub models: Vec<Arc<dyn Model>>,
+    /// By model, then by condition.
+    pub params: Vec<Vec<Arc<Map>>>,
+    /// By task.
+    pub scorers: Vec<Vec<Scorer>>,
+}
+
+/// A run cannot start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadyError {
+    #[error(transparent)]
+    Suite(#[from] SuiteError),
+    #[error(transparent)]
+    Asset(#[from] AssetError),
+    #[error(transparent)]
+    Dataset(#[from] DatasetError),
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
+    #[error("the suite has no canonical form")]
+    Encode(#[from] EncodeError),
+    #[error("no folder above `{0}` holds the files that it names")]
+    NoRoot(PathBuf),
+    #[error("the run has more than 2^53 samples")]
+    TooLarge,
+}
+
+/// How many items of each task have their prompts made before anything is asked, to find a broken
+/// template before it costs money.
+const TRIED_ITEMS: usize = 200;
+
+impl Ready {
+    /// Reads a suite and everything it names.
+    pub fn load(suite_path: &Path, overrides: &Overrides, world: &World) -> Result<Self, ReadyError> {
+        let file = SuiteFile::read(suite_path)?;
+        let mut plan = file.resolve(overrides)?;
+        let root = find_root(suite_path, &file, &plan, world)?;
+        let assets = Assets::load(&plan, &root)?;
+        let prompts = Prompts::compile(&plan, &assets).map_err(|problems| file.wrong(&problems))?;
+        let (models, params) = build_models(&plan, &assets, world).map_err(|problems| file.wrong(&problems))?;
+        let scorers = build_scorers(&plan, &assets, &root, world).map_err(|problems| file.wrong(&problems))?;
+        let context = DataContext {
+            root: root.clone(),
+            strict: plan.determinism.strict_serialization,
+            scratch: world.scratch.clone(),
+            hub: world.hub.clone(),
+            ..DataContext::new(&root)
+        };
+        let mut datasets = Vec::new();
+        for task in &mut plan.tasks {
+            let prepared = prepare(&task.dataset, &context)?;
+            task.dataset.dataset_hash = Some(prepared.digest);
+            if let Some(revision) = &prepared.revision {
+                task.dataset.revision = Some(revision.clone());
+            }
+            datasets.push(prepared);
+        }
+        let digests: Vec<Digest> = datasets.iter().map(|prepared| prepared.digest).collect();
+        let run_id = run_id(&plan, &digests, &assets)?;
+        let ready = Self { plan, run_id, root, assets, datasets, prompts, models, params, scorers };
+        ready.sample_count().ok_or(ReadyError::TooLarge)?;
+        ready.try_prompts()?;
+        Ok(ready)
+    }
+
+    /// How many samples the run has.
+    pub fn samples(&self) -> u64 {
+        self.sample_count().unwrap_or(u64::MAX)
+    }
+
+    /// How many samples one item of a task has.
+    pub fn samples_per_item(&self) -> u64 {
+        self.plan.models.len() as u64 * self.plan.conditions.len() as u64 * u64::from(self.plan.sampling.n)
+    }
+
+    fn sample_count(&self) -> Option<u64> {
+        let items = self.datasets.iter().try_fold(0u64, |sum, prepared| sum.checked_add(prepared.rows))?;
+        items.checked_mul(self.samples_per_item()).filter(|samples| *samples < 1 << 53)
+    }
+
+    fn try_prompts(&self) -> Result<(), ReadyError> {
+        for (task, prepared) in self.datasets.iter().enumerate() {
+            for item in prepared.items()?.take(TRIED_ITEMS) {
+                let item: Arc<Item> = Arc::new(item?);
+                for condition in 0..self.plan.conditions.len() {
+                    self.prompts.render(task, condition, &item)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The suite's folder; for a file that a run wrote, the nearest folder above it that has its files.
+fn find_root(suite_path: &Path, file: &SuiteFile, plan: &Plan, world: &World) -> Result<PathBuf, ReadyError> {
+    let named = |path: &Path| if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
+    if let Some(root) = &world.root {
+        return Ok(root.clone());
+    }
+    let own = named(suite_path.parent().unwrap_or(Path::new(".")));
+    if !file.is_resolved() {
+        return Ok(own);
+    }
+    let data: Vec<&RelPath> = plan.tasks.iter().filter_map(|task| task.dataset.path.as_ref()).collect();
+    let has_all = |root: &Path| data.iter().all(|path| path.under(root).is_file()) && Assets::load(plan, root).is_ok();
+    let absolute = own.canonicalize().unwrap_or(own);
+    let found = absolute.ancestors().find(|root| has_all(root));
+    found.map(Path::to_owned).ok_or_else(|| ReadyError::NoRoot(suite_path.to_owned()))
+}
+
+type Models = (Vec<Arc<dyn Model>>, Vec<Vec<Arc<Map>>>);
+
+fn build_models(plan: &Plan, assets: &Assets, world: &World) -> Result<Models, Vec<Problem>> {
+    let load = |path: &RelPath| {
+        let asset = assets.get(AssetRole::Model, path);
+        asset.map(|asset| asset.bytes.clone()).ok_or_else(|| format!("`{path}` was not loaded"))
+    };
+    let builder = BuildModel { load: &load, offline: world.offline.clone() };
+    let (mut models, mut params, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, model) in plan.models.iter().enumerate() {
+        let place = Place::top().key("models").index(at);
+        match builder.build(model) {
+            Ok(built) => models.push(built),
+            Err(error) => {
+                let problem = Problem::at(place.key("model"), error.message);
+                problems.push(match error.hint {
+                    Some(hint) => problem.hint(hint),
+                    None => problem,
+                });
+                continue;
+            }
+        }
+        let mut merged = Vec::new();
+        for condition in &plan.conditions {
+            let all = merge_params(plan, model, condition);
+            if let Err(error) = check_params(model, &all) {
+                let problem =
+                    Problem::at(place.key("params"), format!("{} (under condition `{}`)", error.message, condition.id));
+                problems.push(match error.hint {
+                    Some(hint) => problem.hint(hint),
+                    None => problem,
+                });
+            }
+            merged.push(Arc::new(all));
+        }
+        params.push(merged);
+    }
+    if problems.is_empty() { Ok((models, params)) } else { Err(problems) }
+}
+
+fn build_scorers(plan: &Plan, assets: &Assets, root: &Path, world: &World) -> Result<Vec<Vec<Scorer>>, Vec<Problem>> {
+    let load = |path: &RelPath| {
+        let asset = assets.get(AssetRole::Scorer, path);
+        asset.map(|asset| asset.bytes.clone()).ok_or_else(|| format!("`{path}` was not loaded"))
+    };
+    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let env = ScorerEnv { root: root.to_owned(), path: world.program_path.clone(), workers };
+    let (mut tasks, mut problems) = (Vec::new(), Vec::new());
+    for (task_at, task) in plan.tasks.iter().enumerate() {
+        let mut scorers = Vec::new();
+        for (at, scorer) in task.scorers.iter().enumerate() {
+            match Scorer::compile(scorer, &load, &env) {
+                Ok(scorer) => scorers.push(scorer),
+                Err(error) => {
+                    let place = Place::top().key("tasks").index(task_at).key("scorers").index(at);
+                    problems.push(Problem::at(place, error.to_string()).hint(error.hint()));
+                }
+            }
+        }
+        tasks.push(scorers);
+    }
+    if problems.is_empty() { Ok(tasks) } else { Err(problems) }
+}

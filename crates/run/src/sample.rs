@@ -1,0 +1,150 @@
+//! From an answer to a finished record.
+
+use proofmark_artefact::record::{
+    InputRef, RECORD_SCHEMA, RecordRef, SCORER_ERROR, SampleError, Score, Status, output_fingerprint,
+};
+use proofmark_artefact::stats::Verdict;
+use proofmark_artefact::trajectory::{Step, Trajectory};
+use proofmark_canon::json::{self, EncodeError};
+use proofmark_canon::{Digest, SampleKey};
+use proofmark_model::{Reply, Request};
+
+use crate::collect::Finished;
+use crate::ready::Ready;
+use crate::scorer::Answer;
+use crate::source::Unit;
+
+/// A sample has no canonical record.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot encode the record of `{key}`")]
+pub struct RecordError {
+    key: String,
+    source: EncodeError,
+}
+
+/// Scores a reply and encodes its record, and its trajectory when evidence is on.
+pub(crate) async fn finish_sample(
+    ready: &Ready,
+    unit: &Unit,
+    key: SampleKey,
+    request: &Request,
+    fingerprint: Digest,
+    reply: Reply,
+) -> Result<Finished, RecordError> {
+    let (mut status, usage) = (reply.status(), reply.usage());
+    let (output, finish_reason, mut error) = reply.into_parts();
+    let mut scores = Vec::new();
+    if let Some(output) = &output {
+        match score_all(ready, unit, &key, request, &output.text).await {
+            Ok(all) => scores = all,
+            // An answer that could not be scored is not an answer that failed: it has no score at all.
+            Err(failed) => {
+                status = Status::Error;
+                error = Some(failed);
+            }
+        }
+    }
+    let plan = &ready.plan;
+    let (item, model) = (&unit.work.item, &plan.models[unit.model]);
+    let task = &plan.tasks[unit.work.task].id;
+    let encode = || -> Result<(Vec<u8>, Option<Vec<u8>>), EncodeError> {
+        let record = RecordRef {
+            condition: &plan.conditions[unit.condition].id,
+            error: error.as_ref(),
+            expected: &item.expected,
+            finish_reason: finish_reason.as_deref(),
+            input: InputRef { fingerprint, messages: &request.messages },
+            item_id: &item.id,
+            key: &key,
+            latency_ms: None,
+            model: &model.id,
+            ordinal: unit.ordinal,
+            output: output.as_ref(),
+            output_fingerprint: output_fingerprint(output.as_ref(), finish_reason.as_deref(), error.as_ref())?,
+            provider: model.provider(),
+            run_id: ready.run_id,
+            sample: unit.sample,
+            schema_version: RECORD_SCHEMA,
+            scores: &scores,
+            seed: request.seed,
+            started_at: &ready.run_id.spine(unit.ordinal),
+            status,
+            task,
+            tool_calls: 0,
+            turns: u32::from(output.is_some()),
+            usage,
+        };
+        let mut line = Vec::with_capacity(1024);
+        json::to_writer(&record, &mut line)?;
+        line.push(b'\n');
+        if !plan.evidence.record {
+            return Ok((line, None));
+        }
+        let mut steps: Vec<Step> = request.messages.iter().map(|m| Step::prompt(m.role, &m.content)).collect();
+        steps.extend(output.as_ref().map(|output| Step::model_output(&output.text)));
+        let mut evidence = json::to_vec(&Trajectory {
+            final_answer: output.as_ref().map(|output| output.text.clone()),
+            key: key.clone(),
+            model: model.id.clone(),
+            run_id: ready.run_id,
+            steps,
+            task_id: task.clone(),
+            turns: u32::from(output.is_some()),
+            usage,
+        })?;
+        evidence.push(b'\n');
+        Ok((line, Some(evidence)))
+    };
+    let (record, trajectory) = encode().map_err(|source| RecordError { key: key.to_string(), source })?;
+    Ok(Finished {
+        ordinal: unit.ordinal,
+        task: unit.work.task,
+        item: item.index,
+        model: unit.model,
+        condition: unit.condition,
+        status,
+        error_class: error.map(|error| error.class),
+        usage,
+        verdicts: scores.iter().map(Verdict::from).collect(),
+        record,
+        trajectory,
+    })
+}
+
+async fn score_all(
+    ready: &Ready,
+    unit: &Unit,
+    key: &SampleKey,
+    request: &Request,
+    text: &str,
+) -> Result<Vec<Score>, SampleError> {
+    let item = &unit.work.item;
+    let answer = Answer {
+        text,
+        expected: &item.expected,
+        choices: item.choices.as_deref(),
+        item_id: &item.id,
+        key: key.as_str(),
+        messages: &request.messages,
+        metadata: Some(&item.metadata),
+    };
+    let scorers = &ready.scorers[unit.work.task];
+    let mut scores = Vec::with_capacity(scorers.len());
+    for scorer in scorers {
+        let verdict = match scorer.score_now(&answer) {
+            Some(verdict) => verdict,
+            None => scorer.score(&answer).await,
+        };
+        let verdict = verdict.map_err(|error| SampleError {
+            class: SCORER_ERROR.to_owned(),
+            message: format!("scorer `{}`: {error}", scorer.name()),
+        })?;
+        scores.push(Score {
+            explanation: verdict.explanation,
+            passed: verdict.passed,
+            scorer: scorer.name().to_owned(),
+            value: verdict.value,
+        });
+    }
+    Ok(scores)
+}

@@ -1,0 +1,7 @@
+//! Integration tests of the `proofmark` command: what a user sees of it.
+
+// The attribute tells clippy that helpers here are tests too.
+#[cfg(test)]
+mod determinism;
+#[cfg(test)]
+mod support;

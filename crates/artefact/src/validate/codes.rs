@@ -97,6 +97,7 @@ mod tests {
         for code in CODES {
             let row = format!("| {} | {} | {} |", code.id, code.severity.as_str(), code.means);
             assert!(page.contains(&row), "docs/formats/validate.md lacks {row}");
+            assert!(include_str!("mod.rs").contains(&row), "the module's table lacks {row}");
         }
     }
 }

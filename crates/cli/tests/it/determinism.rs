@@ -106,7 +106,10 @@ fn the_same_suite_gives_the_same_bytes_whatever_is_around_it() {
         ("with everything else different", &|env, arguments| {
             let call = env.call_with_umask("000", &[arguments, &["--concurrency", "3", "--color", "always"]].concat());
             let call = call.env("TZ", "Pacific/Apia").env("LANG", "C").env("LC_ALL", "POSIX").env("HOME", "/");
-            call.env("COLUMNS", "47").env("NO_COLOR", "1").env("USER", "someone").env("PROOFMARK_OFFLINE_JITTER_MS", "3")
+            call.env("COLUMNS", "47")
+                .env("NO_COLOR", "1")
+                .env("USER", "someone")
+                .env("PROOFMARK_OFFLINE_JITTER_MS", "3")
         }),
     ];
     for (at, (what, call)) in matrix.iter().enumerate() {
@@ -213,7 +216,8 @@ fn run(env: &TestEnv, suite: &str, dir: &str, call: impl Fn(&TestEnv, &[&str]) -
 /// The matrix proves nothing about what the suite does not do.
 fn assert_covers_the_suite(env: &TestEnv) {
     let dir = env.path("reference");
-    let files: Vec<String> = PLANE_1.iter().filter(|name| !dir.join(Path::new(name)).is_file()).map(|s| (*s).to_owned()).collect();
+    let files: Vec<String> =
+        PLANE_1.iter().filter(|name| !dir.join(Path::new(name)).is_file()).map(|s| (*s).to_owned()).collect();
     assert!(files.is_empty(), "{files:?}");
     let manifest = json(env, "reference/manifest.json");
     // (4 + 7 + 2 items) × 2 models × 2 conditions × n = 2

@@ -4,4 +4,8 @@
 #[cfg(test)]
 mod determinism;
 #[cfg(test)]
+mod kill;
+#[cfg(test)]
+mod resume;
+#[cfg(test)]
 mod support;

@@ -6,14 +6,8 @@ use proofmark_testkit::command::TestEnv;
 use serde_json::Value;
 
 /// The six files that are the same for the same answers, everywhere.
-pub(crate) const PLANE_1: [&str; 6] = [
-    "records.jsonl",
-    "trajectories.jsonl",
-    "manifest.json",
-    "config.resolved.yaml",
-    "summary.json",
-    "report.html",
-];
+pub(crate) const PLANE_1: [&str; 6] =
+    ["records.jsonl", "trajectories.jsonl", "manifest.json", "config.resolved.yaml", "summary.json", "report.html"];
 
 /// An empty folder and the program.
 pub(crate) fn empty() -> TestEnv {

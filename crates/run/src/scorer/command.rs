@@ -22,10 +22,11 @@ use super::worker::{Broken, MAX_LINE, Program, Worker};
 /// - The verdict has `value` (0 to 1), `passed`, or both, and may have `explanation` and `key`. A missing `value` is 1
 ///   or 0 as `passed` says; a missing `passed` is true for a value of 1. A `key` must be the request's, so a program
 ///   that answers out of turn is found out. Any other member is an error, and so is a pass with a value of 0.
+/// - A process whose verdict named the `key` is asked again. Without it a second line could pass for the verdict on the
+///   next answer, so the process is let go, read to its end, and each answer gets a process of its own.
 /// - The program runs in the suite's folder, without a shell, in a process group of its own. Its environment is
 ///   `PATH` and `LANG=C.UTF-8`; no key or token of ours reaches it.
-/// - Processes start when they are first needed and answer one request after another, at most
-///   [`ScorerEnv::workers`] at a time. One that ended between two requests is replaced; one that failed is killed
+/// - Processes start when they are first needed, at most [`ScorerEnv::workers`] at a time. One that ended between two requests is replaced; one that failed is killed
 ///   with its whole group, and the next request starts another.
 /// - A program may answer one request and end. It must not remember answers: which process gets which request
 ///   is not fixed.
@@ -106,11 +107,15 @@ impl Command {
                 _ => None,
             };
             let why = match verdict {
-                Some(Ok(verdict)) => {
+                Some(Ok((verdict, InStep::Proven))) => {
                     if asked.is_ok_and(|asked| asked.is_ok_and(|reply| reply.reusable)) {
                         self.give_back(worker);
                     }
                     return Ok(verdict);
+                }
+                Some(Ok((verdict, InStep::Unknown))) => {
+                    let was_quiet = worker.let_go(deadline).await;
+                    return if was_quiet { Ok(verdict) } else { Err(CommandError::Unasked { scorer: scorer() }) };
                 }
                 Some(Err(why)) => why,
                 None => String::new(),
@@ -124,7 +129,7 @@ impl Command {
                 Ok(Err(Broken::Unasked)) => CommandError::Unasked { scorer: scorer() },
                 Ok(Ok(reply)) => {
                     let line = excerpt(String::from_utf8_lossy(&reply.line).trim());
-                    CommandError::Verdict { scorer: scorer(), line, why, stderr }
+                    CommandError::Verdict { scorer: scorer(), line, why }
                 }
             });
         }
@@ -168,13 +173,21 @@ struct Request<'a> {
     version: u32,
 }
 
+/// Whether a verdict shows which request it is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InStep {
+    Proven,
+    Unknown,
+}
+
 /// Reads a verdict, or says what is wrong with it.
-fn read_verdict(line: &[u8], key: &str) -> Result<Verdict, String> {
+fn read_verdict(line: &[u8], key: &str) -> Result<(Verdict, InStep), String> {
     let parsed = proofmark_canon::json::parse(line).map_err(|error| format!("is not acceptable JSON: {error}"))?;
     let Value::Object(members) = &parsed else {
         return Err(format!("is {}, expected a JSON object", parsed.kind()));
     };
     let (mut value, mut passed, mut said) = (None, None, None);
+    let mut in_step = InStep::Unknown;
     for (name, member) in members.iter() {
         match (name, member) {
             ("value", Value::Null) | ("passed", Value::Null) | ("explanation", Value::Null) => {}
@@ -182,7 +195,7 @@ fn read_verdict(line: &[u8], key: &str) -> Result<Verdict, String> {
             ("value", Value::Number(_)) => return Err("has a `value` outside 0 to 1".to_owned()),
             ("passed", Value::Bool(bool)) => passed = Some(*bool),
             ("explanation", Value::String(text)) => said = Some(text.trim()),
-            ("key", Value::String(found)) if found == key => {}
+            ("key", Value::String(found)) if found == key => in_step = InStep::Proven,
             ("key", Value::String(_)) => return Err("is for another `key`".to_owned()),
             ("value", other) => return Err(format!("has {} as `value`, expected a number", other.kind())),
             ("passed", other) => return Err(format!("has {} as `passed`, expected a boolean", other.kind())),
@@ -207,7 +220,7 @@ fn read_verdict(line: &[u8], key: &str) -> Result<Verdict, String> {
     if explanation.is_empty() {
         explanation.push_str(if passed { "the program passed it" } else { "the program failed it" });
     }
-    Ok(Verdict { value, passed, explanation })
+    Ok((Verdict { value, passed, explanation }, in_step))
 }
 
 /// The program of a command scorer failed. Its environment is never part of the text.
@@ -224,8 +237,9 @@ pub enum CommandError {
     TooLong { scorer: String },
     #[error("the program of scorer `{scorer}` wrote more than one line for one request")]
     Unasked { scorer: String },
-    #[error("the verdict `{line}` of scorer `{scorer}` {why}{stderr}")]
-    Verdict { scorer: String, line: String, why: String, stderr: Stderr },
+    // Without its stderr: how much of it had come when the process was killed is chance, and this ends up in a record.
+    #[error("the verdict `{line}` of scorer `{scorer}` {why}")]
+    Verdict { scorer: String, line: String, why: String },
     #[error("the request to scorer `{scorer}` has no canonical form: {why}")]
     Request { scorer: String, why: String },
     #[error("scorer `{scorer}` is closed")]
@@ -444,12 +458,13 @@ for line in sys.stdin:
             (r#"{"passed":true,"value":0.3,"key":"k","explanation":null}"#, 0.3, true),
             (r#"{"passed":false,"value":1}"#, 1.0, false),
         ] {
-            let verdict = read_verdict(line.as_bytes(), "k").unwrap();
+            let (verdict, in_step) = read_verdict(line.as_bytes(), "k").unwrap();
+            assert_eq!(in_step == InStep::Proven, line.contains("key"));
             assert!((verdict.value - value).abs() < f64::EPSILON && verdict.passed == passed, "{line}");
             assert!(!verdict.explanation.is_empty());
         }
         let long = format!(r#"{{"passed":true,"explanation":"{}"}}"#, "é".repeat(9000));
-        assert_eq!(read_verdict(long.as_bytes(), "k").unwrap().explanation.chars().count(), Verdict::MAX_EXPLANATION);
+        assert_eq!(read_verdict(long.as_bytes(), "k").unwrap().0.explanation.chars().count(), Verdict::MAX_EXPLANATION);
     }
 
     #[tokio::test]
@@ -461,6 +476,12 @@ for line in sys.stdin:
             bench.score("x").await.unwrap_err(),
             "the program of scorer `c` wrote more than one line for one request"
         );
+        // A second line that comes late is still found, and never taken for the next verdict.
+        let bench =
+            Bench::sh("while read -r line; do echo '{\"passed\":true}'; sleep 0.05; echo '{\"passed\":false}'; done");
+        for _ in 0..3 {
+            assert!(bench.score("x").await.unwrap_err().contains("wrote more than one line for one request"));
+        }
         let bench = Bench::python("import sys\nwhile True: sys.stdout.write('x' * 65536)");
         assert!(bench.score("x").await.unwrap_err().contains("a line of more than 1048576 bytes"));
     }

@@ -149,6 +149,33 @@ impl Worker {
         End { how, stderr: String::from_utf8_lossy(&self.tail).into_owned() }
     }
 
+    /// Ends a process that is not asked again; returns whether it wrote nothing more.
+    pub(super) async fn let_go(mut self, deadline: Instant) -> bool {
+        self.stdin = None;
+        let deadline = deadline.min(Instant::now() + POLITE);
+        let (mut out, mut err) = (vec![0; CHUNK], vec![0; CHUNK]);
+        let mut was_quiet = true;
+        while was_quiet {
+            let more = timeout_at(deadline, async {
+                tokio::select! {
+                    biased;
+                    read = self.stdout.read(&mut out) => read.unwrap_or(0).checked_sub(1).map(|last| &out[..=last]),
+                    read = read(&mut self.stderr, &mut err), if self.stderr.is_some() => {
+                        if !matches!(read, Ok(1..)) {
+                            self.stderr = None;
+                        }
+                        Some(&out[..0])
+                    }
+                }
+            });
+            // Its end, or a process that stays although nobody talks to it.
+            let Ok(Some(more)) = more.await else { break };
+            was_quiet = more.trim_ascii().is_empty();
+        }
+        self.kill().await;
+        was_quiet
+    }
+
     /// Ends processes that nobody asks any more: first their stdin, and what then still runs is killed.
     pub(super) async fn stop(mut workers: Vec<Self>) {
         for worker in &mut workers {

@@ -91,3 +91,25 @@ fn a_program_and_its_children_are_gone_when_the_run_is() {
         assert!(state.is_empty() || state.contains(") Z "), "{name}: {state}");
     }
 }
+
+#[test]
+fn a_program_that_says_too_much_never_scores_the_next_answer() {
+    let late = "while read -r l; do echo '{\"passed\":true}'; echo '{\"passed\":false}'; done\n";
+    let garbage = "while read -r l; do echo garbage; echo later >&2; done\n";
+    for (what, script, message) in [
+        ("two lines", late, "wrote more than one line for one request"),
+        ("garbage", garbage, "is not acceptable JSON"),
+    ] {
+        let env = with_program("[sh, judge.sh]", script);
+        let rows = (0..30).map(|at| format!("{{\"id\":\"i{at}\",\"input\":\"{at}\",\"target\":\"{at}\"}}\n"));
+        env.put("data.jsonl", rows.collect::<String>());
+        env.put("suite.yaml", env.text("suite.yaml").replace("timeout: 0.3", "timeout: 30"));
+        for dir in ["one", "two", "three"] {
+            env.run(&["run", "suite.yaml", "--run-dir", dir]).expect(1).complains(&["error: 30 of 30 samples errored"]);
+        }
+        // What is written down does not depend on who was faster.
+        assert_eq!(env.text("one/records.jsonl"), env.text("two/records.jsonl"), "{what}");
+        assert_eq!(env.text("one/records.jsonl"), env.text("three/records.jsonl"), "{what}");
+        assert!(env.text("one/records.jsonl").lines().all(|line| line.contains(message)), "{what}");
+    }
+}

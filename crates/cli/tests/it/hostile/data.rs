@@ -156,6 +156,21 @@ fn a_dataset_that_is_not_the_one_the_suite_was_written_for_is_refused() {
 }
 
 #[test]
+fn a_field_that_one_late_row_lacks_is_found_before_anything_is_asked() {
+    let env = small();
+    let row = |at: usize| match at {
+        700 => "{\"id\":\"late\"}\n".to_owned(),
+        _ => format!("{{\"id\":\"i{at}\",\"input\":\"x\"}}\n"),
+    };
+    env.put("data.jsonl", (0..800).map(row).collect::<String>());
+    refuse_suite(
+        &env,
+        "a late row",
+        &["suite.yaml:7:13: cannot make the prompt of item `late`", "`input` is undefined"],
+    );
+}
+
+#[test]
 fn bad_rows_can_be_left_out_and_are_counted() {
     let env = small();
     env.put("suite.yaml", SMALL.replace("id: id}", "id: id, on_bad_row: skip}"));

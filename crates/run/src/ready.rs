@@ -42,9 +42,23 @@ pub struct Ready {
     pub prompts: Prompts,
     pub models: Vec<Arc<dyn Model>>,
     /// By model, then by condition.
-    pub params: Vec<Vec<Arc<Map>>>,
+    pub params: Vec<Vec<Params>>,
     /// By task.
     pub scorers: Vec<Vec<Scorer>>,
+}
+
+/// The parameters a model is sent under a condition, and their canonical text.
+pub struct Params {
+    pub merged: Arc<Map>,
+    pub canonical: Vec<u8>,
+}
+
+impl From<Map> for Params {
+    fn from(merged: Map) -> Self {
+        let mut canonical = Vec::new();
+        merged.append_canonical(&mut canonical);
+        Self { merged: Arc::new(merged), canonical }
+    }
 }
 
 /// A run cannot start.
@@ -150,7 +164,7 @@ fn find_root(suite_path: &Path, file: &SuiteFile, plan: &Plan, world: &World) ->
     found.map(Path::to_owned).ok_or_else(|| ReadyError::NoRoot(suite_path.to_owned()))
 }
 
-type Models = (Vec<Arc<dyn Model>>, Vec<Vec<Arc<Map>>>);
+type Models = (Vec<Arc<dyn Model>>, Vec<Vec<Params>>);
 
 fn build_models(plan: &Plan, assets: &Assets, world: &World) -> Result<Models, Vec<Problem>> {
     let load = |path: &RelPath| {
@@ -183,7 +197,7 @@ fn build_models(plan: &Plan, assets: &Assets, world: &World) -> Result<Models, V
                     None => problem,
                 });
             }
-            merged.push(Arc::new(all));
+            merged.push(Params::from(all));
         }
         params.push(merged);
     }

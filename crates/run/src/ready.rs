@@ -15,7 +15,7 @@ use proofmark_canon::{Digest, Map, RunId};
 use proofmark_model::{BuildModel, Model, check_params};
 
 use crate::dataset::{DataContext, DatasetError, HubContext, Item, Prepared, prepare};
-use crate::prompt::{PromptError, Prompts};
+use crate::prompt::Prompts;
 use crate::scorer::{Scorer, ScorerEnv};
 
 /// What the outside world gives a run. `cli` alone looks at the environment.
@@ -71,8 +71,6 @@ pub enum ReadyError {
     Asset(#[from] AssetError),
     #[error(transparent)]
     Dataset(#[from] DatasetError),
-    #[error(transparent)]
-    Prompt(#[from] PromptError),
     #[error("the suite has no canonical form")]
     Encode(#[from] EncodeError),
     #[error("no folder above `{0}` holds the files that it names")]
@@ -115,7 +113,7 @@ impl Ready {
         let run_id = run_id(&plan, &digests, &assets)?;
         let ready = Self { plan, run_id, root, assets, datasets, prompts, models, params, scorers };
         ready.sample_count().ok_or(ReadyError::TooLarge)?;
-        ready.try_prompts()?;
+        ready.try_prompts(&file)?;
         Ok(ready)
     }
 
@@ -134,12 +132,18 @@ impl Ready {
         items.checked_mul(self.samples_per_item()).filter(|samples| *samples < 1 << 53)
     }
 
-    fn try_prompts(&self) -> Result<(), ReadyError> {
+    fn try_prompts(&self, file: &SuiteFile) -> Result<(), ReadyError> {
         for (task, prepared) in self.datasets.iter().enumerate() {
             for item in prepared.items()?.take(TRIED_ITEMS) {
                 let item: Arc<Item> = Arc::new(item?);
                 for condition in 0..self.plan.conditions.len() {
-                    self.prompts.render(task, condition, &item)?;
+                    self.prompts.render(task, condition, &item).map_err(|error| {
+                        let problem = Problem::at(error.place, error.message);
+                        file.wrong(&[match error.hint {
+                            Some(hint) => problem.hint(hint),
+                            None => problem,
+                        }])
+                    })?;
                 }
             }
         }

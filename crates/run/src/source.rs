@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use proofmark_artefact::record::Message;
 use proofmark_artefact::suite::plan::Plan;
+use proofmark_artefact::suite::problem::Place;
 use proofmark_canon::seed::SampleSeed;
 use proofmark_canon::{Digest, Hasher, SampleKey, json};
 use proofmark_model::{Reply, Request};

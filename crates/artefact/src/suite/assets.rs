@@ -63,6 +63,8 @@ pub enum AssetError {
     Malformed { path: RelPath, rendered: String },
     #[error("`{path}` is not UTF-8 text")]
     NotText { path: RelPath },
+    #[error("the suite names `{path}`, which is not a regular file")]
+    NotAFile { path: RelPath },
 }
 
 impl Assets {
@@ -138,6 +140,10 @@ fn load_one(role: AssetRole, path: &RelPath, root: &Path) -> Result<Asset, Asset
     let real = full.canonicalize().map_err(io_error)?;
     if !real.starts_with(root.canonicalize().map_err(io_error)?) {
         return Err(AssetError::Outside { path: path.clone() });
+    }
+    // Opening a pipe would wait for its writer: look before.
+    if !real.is_file() {
+        return Err(AssetError::NotAFile { path: path.clone() });
     }
     let bytes = read_bounded(&real, MAX_ASSET).map_err(open_error)?;
     if matches!(role, AssetRole::Brief | AssetRole::Token) && path.is_structured() {

@@ -192,6 +192,11 @@ fn build_models(plan: &Plan, assets: &Assets, world: &World) -> Result<Models, V
         }
         let mut merged = Vec::new();
         for condition in &plan.conditions {
+            if at == 0 && condition.params.contains("file") {
+                let place = Place::top().key("conditions").key(&condition.id).key("params").key("file");
+                let message = "a condition cannot change which file a model reads; `file` belongs to the model";
+                problems.push(Problem::at(place, message).hint("name a second model with the other file"));
+            }
             let all = merge_params(plan, model, condition);
             if let Err(error) = check_params(model, &all) {
                 let problem =

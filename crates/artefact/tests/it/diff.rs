@@ -1,7 +1,5 @@
 //! Runs on disk compared, gated and shown.
 
-#![expect(clippy::unwrap_used, reason = "clippy knows tests by their attribute; these are their helpers")]
-
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;

@@ -886,7 +886,7 @@ fn run_of(answers: &[(bool, u8)], suite: &'static str) -> Run {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_run_against_itself_has_no_changes(answers in answers()) {

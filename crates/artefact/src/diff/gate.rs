@@ -87,6 +87,7 @@ impl FromStr for Gate {
 
 /// A gate that did not hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct GateFailure {
     /// The gate as people write it; `significant` for the p-value.
     pub gate: String,

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::Comparison;
 use super::class::Class;
+use crate::text::excerpt;
 
 /// What must not be found.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -80,7 +81,7 @@ impl FromStr for Gate {
             "regressions" => Ok(Self::Class(Class::Regression)),
             "improvements" => Ok(Self::Class(Class::Improvement)),
             "trajectory" => Ok(Self::Class(Class::TrajectoryChanged)),
-            _ => text.parse().map(Self::Class).map_err(|_| GateError(text.chars().take(80).collect())),
+            _ => text.parse().map(Self::Class).map_err(|_| GateError(excerpt(text, 80))),
         }
     }
 }

@@ -7,10 +7,11 @@
 //! - [`rebuild`] summary and report out of the records; [`report`] `report.html`.
 //! - [`diff`] two runs compared; [`validate`] one run checked.
 //! - [`schema`] the JSON Schemas of all of these.
-//! - [`path`] paths that cannot leave their root.
+//! - [`path`] paths that cannot leave their root; [`text`] and [`number`] what people read.
 
 pub mod diff;
 pub mod manifest;
+pub mod number;
 pub mod path;
 pub mod rebuild;
 pub mod record;
@@ -20,6 +21,7 @@ pub mod stats;
 pub mod store;
 pub mod suite;
 pub mod summary;
+pub mod text;
 pub mod trajectory;
 pub mod validate;
 pub mod yaml;

@@ -94,6 +94,7 @@ pub struct Comparison {
 
 /// One of the two runs.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct RunSide {
     /// The suite's name.
     pub name: String,

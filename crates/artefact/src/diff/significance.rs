@@ -22,6 +22,7 @@ use crate::summary::Interval;
 
 /// The paired tests.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Significance {
     pub both_failed: u64,
     pub both_passed: u64,

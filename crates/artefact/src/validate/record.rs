@@ -13,12 +13,13 @@ use serde::Deserialize;
 
 use super::blocks::Block;
 use super::codes;
-use super::finding::{Findings, Place, quote, quote_all, shorten};
+use super::finding::{Findings, Place, quote, quote_all};
 use super::view::{RecordView, ScoreView};
 use crate::manifest::Manifest;
 use crate::record::{Output, RECORD_SCHEMA, SCORER_ERROR, SampleError, Status, Usage, output_fingerprint};
 use crate::stats::Verdict;
 use crate::store::names::RECORDS;
+use crate::text::excerpt;
 
 /// A manifest as records are held against it.
 pub(super) struct Rules<'m> {
@@ -197,7 +198,7 @@ pub(super) fn check_form<'a, T: Deserialize<'a>>(
 pub(super) fn shape_message(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
-    format!("{} at byte {}; expected the shape of the schema", shorten(what, 200), error.column())
+    format!("{} at byte {}; expected the shape of the schema", excerpt(what, 200), error.column())
 }
 
 fn check_record(rules: &Rules<'_>, number: u64, record: &RecordView<'_>, checked: &mut Checked) -> Option<Fact> {

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
+use proofmark_artefact::number::{count, percent};
 use proofmark_artefact::summary::{Comparison, Estimate, Summary};
+use proofmark_artefact::text::visible;
 
 use super::style::Style;
 use super::table::{Align, render};
-use super::text::{grouped, percent, printable};
 
 /// The most rows of the table of tasks.
 const MOST_CELLS: usize = 40;
@@ -28,13 +29,13 @@ pub(crate) fn results(summary: &Summary, style: Style, width: usize) -> String {
         .iter()
         .map(|row| {
             vec![
-                printable(&row.model),
-                printable(&row.condition),
+                visible(&row.model),
+                visible(&row.condition),
                 mean(row.estimate.as_ref()),
                 interval(row.estimate.as_ref()),
-                grouped(row.counts.passed),
-                grouped(row.counts.scored),
-                grouped(row.counts.errored),
+                count(row.counts.passed),
+                count(row.counts.scored),
+                count(row.counts.errored),
             ]
         })
         .collect();
@@ -55,10 +56,10 @@ pub(crate) fn results(summary: &Summary, style: Style, width: usize) -> String {
             .filter(|cell| cell.primary)
             .map(|cell| {
                 vec![
-                    printable(&cell.task),
-                    printable(&cell.scorer),
-                    printable(&cell.model),
-                    printable(&cell.condition),
+                    visible(&cell.task),
+                    visible(&cell.scorer),
+                    visible(&cell.model),
+                    visible(&cell.condition),
                     mean(cell.estimate.as_ref()),
                     interval(cell.estimate.as_ref()),
                 ]
@@ -94,13 +95,13 @@ fn describe(comparison: &Comparison, style: Style) -> String {
     };
     format!(
         "{}: {} against {}: {points} (95% interval {low:+.1} to {high:+.1}, {} items: {} better, {} same, {} worse)",
-        printable(&comparison.model),
-        printable(&comparison.condition),
-        printable(&comparison.baseline),
-        grouped(comparison.items),
-        grouped(comparison.wins),
-        grouped(comparison.ties),
-        grouped(comparison.losses),
+        visible(&comparison.model),
+        visible(&comparison.condition),
+        visible(&comparison.baseline),
+        count(comparison.items),
+        count(comparison.wins),
+        count(comparison.ties),
+        count(comparison.losses),
     )
 }
 

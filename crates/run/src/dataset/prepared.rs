@@ -13,9 +13,9 @@ use super::error::{At, DatasetError, Problem};
 use super::hub;
 use super::item::{Item, Mapping, is_inside};
 use super::jsonl::parse_row;
+use super::names::show;
 use super::shuffle::{self, Order, Shuffler};
 use super::source::{Kind, Origin, ReadRules, Rows, Source, Stamp, read_failed};
-use super::suggest::show;
 
 /// Reads a dataset once: checks every row, computes the digest, counts, and finds duplicate ids.
 ///

@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use similar::{ChangeTag, TextDiff};
 
-use super::escape::{fence, markdown as plain, one_line, visible};
+use super::escape::{fence, markdown as plain};
 use super::{changed_cells, notes, pass_rate, percent, plural, significance_lines, verdict, verdict_of};
 use crate::diff::{Change, Class, Comparison, Excerpt, GateFailure, Sample};
+use crate::text::{one_line, visible};
 
 /// GitHub takes 65,536 characters; this leaves room for what someone puts around it.
 const MOST_BYTES: usize = 60_000;

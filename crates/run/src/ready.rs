@@ -110,7 +110,7 @@ impl Ready {
             datasets.push(prepared);
         }
         let digests: Vec<Digest> = datasets.iter().map(|prepared| prepared.digest).collect();
-        let run_id = run_id(&plan, &digests, &assets)?;
+        let run_id = run_id(&proofmark_canon::to_value(&plan)?, &digests, &assets.entries())?;
         let ready = Self { plan, run_id, root, assets, datasets, prompts, models, params, scorers };
         ready.sample_count().ok_or(ReadyError::TooLarge)?;
         ready.try_prompts(&file)?;

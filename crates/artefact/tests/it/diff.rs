@@ -98,6 +98,7 @@ fn manifest(run_id: RunId, record_count: u64, recorded: bool, artifacts: BTreeMa
     };
     let raw = vec!["raw".to_owned()];
     Manifest {
+        assets: Vec::new(),
         artifacts,
         command: None,
         conditions: Conditions { effective: raw.clone(), requested: raw },

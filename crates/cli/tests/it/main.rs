@@ -2,10 +2,22 @@
 
 // The attribute tells clippy that helpers here are tests too.
 #[cfg(test)]
+mod commands;
+#[cfg(test)]
+mod compare;
+#[cfg(test)]
 mod determinism;
+#[cfg(test)]
+mod hostile;
 #[cfg(test)]
 mod kill;
 #[cfg(test)]
+mod outcome;
+#[cfg(test)]
+mod rebuild;
+#[cfg(test)]
 mod resume;
+#[cfg(test)]
+mod strictness;
 #[cfg(test)]
 mod support;

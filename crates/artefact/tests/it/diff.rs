@@ -634,7 +634,7 @@ B runs/b  capitals  3fc4ccfe745870e2c0d99f71f30ff065  7 records
 files that differ
   records.jsonl         4737 → 5519 bytes
   config.resolved.yaml  10 bytes on both sides
-  manifest.json         1057 bytes on both sides
+  manifest.json         1069 bytes on both sides
 
 samples
   matched               6

@@ -70,6 +70,24 @@ impl Whole {
         call.env("PROOFMARK_OFFLINE_ASK_LOG", self.env.path(log)).start()
     }
 
+    /// Kills a new run once so many questions or answers are there; returns its directory and its log.
+    ///
+    /// A busy machine can miss the moment; then another run is tried.
+    fn kill_at(&self, name: &str, count: Count, lines: usize) -> (String, String) {
+        for attempt in 0..5 {
+            let (dir, log) = (format!("{name}-{attempt}"), format!("asked-{name}-{attempt}"));
+            let mut tail = match count {
+                Count::Questions => Tail::new(self.env.path(&log)),
+                Count::Answers => self.journal(&dir),
+            };
+            let header = self.env.path(&format!("{dir}/.proofmark/run.json"));
+            if self.start(&dir, &log, None).kill_when(|| header.exists() && tail.lines() >= lines) {
+                return (dir, log);
+            }
+        }
+        panic!("{name}: five runs ended before they could be killed");
+    }
+
     /// How often each sample was asked, by a log.
     fn asked(&self, log: &str) -> BTreeMap<String, usize> {
         let mut asked = BTreeMap::new();
@@ -81,7 +99,7 @@ impl Whole {
         asked
     }
 
-    /// The samples whose answers are in the journal, and how many lines it has.
+    /// The samples whose answers are in the journal.
     fn journalled(&self, dir: &str) -> BTreeSet<String> {
         let path = self.env.path(&format!("{dir}/.proofmark/journal.jsonl"));
         let Ok(text) = std::fs::read_to_string(path) else { return BTreeSet::new() };
@@ -128,6 +146,13 @@ impl Whole {
     }
 }
 
+/// What a kill waits for.
+#[derive(Clone, Copy)]
+enum Count {
+    Questions,
+    Answers,
+}
+
 /// Counts the lines of a file that grows.
 struct Tail {
     path: PathBuf,
@@ -166,16 +191,9 @@ fn a_run_killed_at_any_of_28_points_resumes_to_the_same_bytes() {
         for _ in 0..2 {
             scope.spawn(|| {
                 while let Some(point) = points.get(next.fetch_add(1, Ordering::SeqCst)) {
-                    let (dir, log) = (format!("killed-{point}"), format!("asked-{point}"));
                     // Half of the kills count questions, half of them answers.
-                    let mut tail = match point % 2 {
-                        0 => Tail::new(whole.env.path(&log)),
-                        _ => whole.journal(&dir),
-                    };
-                    let header = whole.env.path(&format!("{dir}/.proofmark/run.json"));
-                    let running = whole.start(&dir, &log, None);
-                    let killed = running.kill_when(|| header.exists() && tail.lines() >= *point);
-                    assert!(killed, "point {point}: the run ended before the kill");
+                    let count = if point % 2 == 0 { Count::Questions } else { Count::Answers };
+                    let (dir, log) = whole.kill_at(&format!("killed-{point}"), count, *point);
                     kills.fetch_add(1, Ordering::SeqCst);
                     let journalled = whole.check_killed(&dir, &log, &BTreeSet::new());
                     seen.lock().unwrap().push(journalled.len());
@@ -192,8 +210,8 @@ fn a_run_killed_at_any_of_28_points_resumes_to_the_same_bytes() {
     // The points are worth their name only when they really are spread over the run.
     let mut seen = seen.into_inner().unwrap();
     seen.sort_unstable();
-    for tenth in 0..10 {
-        let range = tenth * SAMPLES / 10..=(tenth + 1) * SAMPLES / 10;
+    for fifth in 0..5 {
+        let range = fifth * SAMPLES / 5..=(fifth + 1) * SAMPLES / 5;
         assert!(seen.iter().any(|count| range.contains(count)), "no kill with {range:?} answers: {seen:?}");
     }
 }
@@ -236,16 +254,15 @@ fn a_run_killed_while_it_publishes_resumes_without_a_question() {
     }
 
     // Every state that publishing goes through, made by hand: the first files have their names, the rest does not.
-    let mut tail = whole.journal("last");
-    assert!(whole.start("last", "asked-last", None).kill_when(|| tail.lines() >= SAMPLES), "publishing took no time");
+    let (last, _) = whole.kill_at("last", Count::Answers, SAMPLES);
     let order = ["records.jsonl", "trajectories.jsonl", "config.resolved.yaml", "summary.json", "report.html"];
     for name in order.iter().chain(&["manifest.json"]) {
-        let _ = std::fs::remove_file(whole.env.path(&format!("last/{name}")));
+        let _ = std::fs::remove_file(whole.env.path(&format!("{last}/{name}")));
     }
-    assert_eq!(whole.journalled("last"), everything);
+    assert_eq!(whole.journalled(&last), everything);
     for published in 0..=order.len() + 1 {
         let dir = format!("published-{published}");
-        copy(&whole.env.path("last"), &whole.env.path(&dir));
+        copy(&whole.env.path(&last), &whole.env.path(&dir));
         for name in order.iter().chain(&["manifest.json"]).take(published) {
             whole.env.put(&format!("{dir}/{name}"), whole.env.bytes(&format!("whole/{name}")));
         }
@@ -256,17 +273,21 @@ fn a_run_killed_while_it_publishes_resumes_without_a_question() {
 #[test]
 fn a_torn_or_missing_end_of_the_journal_is_asked_again() {
     let whole = Whole::new();
-    let mut tail = whole.journal("torn");
-    assert!(whole.start("torn", "asked-torn", None).kill_when(|| tail.lines() >= 1000));
-    let journal = whole.env.bytes("torn/.proofmark/journal.jsonl");
+    let (torn, _) = whole.kill_at("torn", Count::Answers, 1000);
+    let journal = whole.env.bytes(&format!("{torn}/.proofmark/journal.jsonl"));
+    let whole_lines = whole.journalled(&torn).len();
     let end = journal.iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
     // As after a power cut: less of the file is there than was written.
     for (at, cut) in [1, 40, 150, 1000, 30_000].into_iter().enumerate() {
-        let dir = format!("torn-{at}");
-        copy(&whole.env.path("torn"), &whole.env.path(&dir));
+        let dir = format!("cut-{at}");
+        copy(&whole.env.path(&torn), &whole.env.path(&dir));
         whole.env.put(&format!("{dir}/.proofmark/journal.jsonl"), &journal[..end - cut]);
         let left = whole.journalled(&dir);
-        assert!(left.len() < 1000 + CONCURRENCY && left.len() > 800);
+        assert!(
+            (whole_lines - 200..whole_lines).contains(&left.len()),
+            "{} of {whole_lines} entries are left",
+            left.len()
+        );
         whole.finish(&dir, &format!("asked-{dir}"), &left);
     }
 }

@@ -7,6 +7,7 @@
 //! - [`rebuild`] summary and report out of the records; [`report`] `report.html`.
 //! - [`diff`] two runs compared; [`validate`] one run checked.
 //! - [`schema`] the JSON Schemas of all of these.
+//! - [`spill`] sorting and duplicates in flat memory.
 //! - [`path`] paths that cannot leave their root; [`text`] and [`number`] what people read.
 
 pub mod diff;
@@ -17,6 +18,7 @@ pub mod rebuild;
 pub mod record;
 pub mod report;
 pub mod schema;
+pub mod spill;
 pub mod stats;
 pub mod store;
 pub mod suite;

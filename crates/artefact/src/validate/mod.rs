@@ -2,8 +2,7 @@
 //!
 //! - [`Finding`], [`Outcome`] what comes out; [`CODES`] what codes mean.
 //! - `files` names and digests; `manifest` the manifest by itself.
-//! - `blocks` a long file on several threads; `view` and `record` one record; `order` all of them;
-//!   `duplicates` items that stand twice.
+//! - `blocks` a long file on several threads; `view` and `record` one record; `order` all of them.
 //! - `trajectories` the evidence against the records; `summary` the numbers made again.
 //!
 //! What cannot be checked from a run directory alone is listed in [`Outcome::not_checked`].
@@ -63,7 +62,6 @@
 
 mod blocks;
 mod codes;
-mod duplicates;
 mod files;
 mod finding;
 mod identity;

@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use proofmark_canon::SampleKey;
 use proofmark_canon::json::check_canonical;
 use proofmark_canon::seed::SampleSeed;
-use proofmark_canon::{Digest, SampleKey};
 use serde::Deserialize;
 
 use super::blocks::Block;
@@ -17,6 +17,7 @@ use super::finding::{Findings, Place, quote, quote_all};
 use super::view::{RecordView, ScoreView};
 use crate::manifest::Manifest;
 use crate::record::{Output, RECORD_SCHEMA, SCORER_ERROR, SampleError, Status, Usage, output_fingerprint};
+use crate::spill::mark;
 use crate::stats::Verdict;
 use crate::store::names::RECORDS;
 use crate::text::excerpt;
@@ -224,8 +225,6 @@ fn check_record(rules: &Rules<'_>, number: u64, record: &RecordView<'_>, checked
     // A value out of range was reported; the statistics are not made for one.
     let verdict = |score: &ScoreView<'_>| Verdict { value: score.value.clamp(0.0, 1.0), passed: score.passed };
     checked.verdicts.extend(record.scores.iter().map(verdict));
-    let mut item = [0; 16];
-    item.copy_from_slice(&Digest::of(record.item_id.as_bytes()).as_bytes()[..16]);
     Some(Fact {
         line: number,
         span: 0..0,
@@ -234,7 +233,7 @@ fn check_record(rules: &Rules<'_>, number: u64, record: &RecordView<'_>, checked
         model,
         condition,
         sample: record.sample,
-        item,
+        item: mark(record.item_id.as_bytes()),
         usage: if usage_ok { record.usage } else { Usage::default() },
         verdicts: first..checked.verdicts.len(),
     })

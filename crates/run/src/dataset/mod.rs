@@ -18,12 +18,11 @@
 //! - `shuffle` orders items by a keyed hash of seed and id, so an item's place does not depend on the order of the file.
 //!
 //! Parts: [`error`] what can be wrong, [`context`] what the caller hands in, [`item`] rows to items, [`source`] where rows
-//! come from ([`jsonl`], [`csv`], [`parquet`] and inline), [`lines`] bounded lines, [`names`] names in messages, [`duplicates`] and
-//! [`shuffle`] on top of [`sort`], [`prepared`] the two passes, [`hub`] the Hugging Face hub.
+//! come from ([`jsonl`], [`csv`], [`parquet`] and inline), [`lines`] bounded lines, [`names`] names in messages,
+//! [`shuffle`] the seeded order, [`prepared`] the two passes, [`hub`] the Hugging Face hub.
 
 mod context;
 mod csv;
-mod duplicates;
 mod error;
 mod hub;
 mod item;
@@ -34,7 +33,6 @@ mod parquet;
 mod prepared;
 mod quiet;
 mod shuffle;
-mod sort;
 mod source;
 
 pub use context::{DataContext, HubContext, Secret, Tuning};

@@ -7,19 +7,23 @@
 //! - [`rebuild`] summary and report out of the records; [`report`] `report.html`.
 //! - [`diff`] two runs compared; [`validate`] one run checked.
 //! - [`schema`] the JSON Schemas of all of these.
-//! - [`path`] paths that cannot leave their root.
+//! - [`spill`] sorting and duplicates in flat memory.
+//! - [`path`] paths that cannot leave their root; [`text`] and [`number`] what people read.
 
 pub mod diff;
 pub mod manifest;
+pub mod number;
 pub mod path;
 pub mod rebuild;
 pub mod record;
 pub mod report;
 pub mod schema;
+pub mod spill;
 pub mod stats;
 pub mod store;
 pub mod suite;
 pub mod summary;
+pub mod text;
 pub mod trajectory;
 pub mod validate;
 pub mod yaml;

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use crate::text::excerpt;
+
 /// A path relative to a root: UTF-8, `/` between parts, no `..`, no `.`, never absolute.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RelPath(String);
@@ -37,7 +39,7 @@ impl FromStr for RelPath {
     type Err = RelPathError;
 
     fn from_str(text: &str) -> Result<Self, RelPathError> {
-        let refuse = |why| RelPathError { text: text.chars().take(120).collect(), why };
+        let refuse = |why| RelPathError { text: excerpt(text, 120), why };
         if text.is_empty() {
             return Err(refuse("is empty"));
         }

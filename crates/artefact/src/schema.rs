@@ -65,8 +65,8 @@ impl Published {
     }
 }
 
-/// One line a schema. Diff and replay join here when their shapes are fixed.
-const PUBLISHED: [Published; 5] = [
+/// One line a schema.
+const PUBLISHED: [Published; 6] = [
     Published { name: "suite", version: 1, title: "Proofmark suite", root: of_input::<crate::suite::config::Suite> },
     Published {
         name: "record",
@@ -91,6 +91,12 @@ const PUBLISHED: [Published; 5] = [
         version: crate::summary::SUMMARY_SCHEMA,
         title: "Proofmark's summary.json",
         root: of_output::<crate::summary::Summary>,
+    },
+    Published {
+        name: "diff",
+        version: crate::diff::format::DIFF_SCHEMA,
+        title: "What `proofmark diff --format json` prints",
+        root: of_output::<crate::diff::format::Document<'static>>,
     },
 ];
 
@@ -247,7 +253,7 @@ mod tests {
 
     #[test]
     fn the_text_is_the_same_every_time_and_has_no_loose_ends() {
-        assert_eq!(names(), ["suite", "record", "trajectory", "manifest", "summary"]);
+        assert_eq!(names(), ["suite", "record", "trajectory", "manifest", "summary", "diff"]);
         for name in names() {
             let first = text(name).unwrap();
             assert_eq!(Some(&first), text(name).as_ref());

@@ -39,13 +39,14 @@ pub struct Counts {
     pub scored: u64,
 }
 
-/// A mean over scored samples and how sure it is.
+/// A mean over items and how sure it is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Estimate {
     pub interval: Interval,
     /// Items that have at least one scored sample: the independent units behind the interval.
     pub items: u64,
+    /// The mean over items of each item's mean over its scored samples.
     pub mean: f64,
 }
 
@@ -64,7 +65,7 @@ pub struct Interval {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// Wilson score interval: pass or fail, one sample an item.
+    /// Wilson score interval: pass or fail with one sample an item, fewer than 10 items, or items that are all alike.
     Wilson,
     /// Percentile bootstrap over items, from a seed that the run fixes.
     Bootstrap,

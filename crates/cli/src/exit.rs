@@ -3,8 +3,9 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use proofmark_artefact::text::visible;
+
 use crate::settings::Settings;
-use crate::ui::text::printable;
 
 /// How a command ended. The numbers are part of what scripts rely on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,12 +64,12 @@ impl Failure {
     }
 
     fn render(&self, style: crate::ui::style::Style) -> String {
-        let mut text = format!("{}{}\n", style.error("error: "), printable(&self.message));
+        let mut text = format!("{}{}\n", style.error("error: "), visible(&self.message));
         for cause in &self.causes {
-            text.push_str(&format!("  {} {}\n", style.dim("because:"), printable(cause)));
+            text.push_str(&format!("  {} {}\n", style.dim("because:"), visible(cause)));
         }
         if let Some(hint) = &self.hint {
-            text.push_str(&format!("{}{}\n", style.hint("hint: "), printable(hint)));
+            text.push_str(&format!("{}{}\n", style.hint("hint: "), visible(hint)));
         }
         text
     }

@@ -7,10 +7,11 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use proofmark_artefact::store::{LineError, Lines};
+use proofmark_artefact::store::{Line, LineError, Lines};
 use proofmark_canon::json::{self, EncodeError};
 use proofmark_canon::{Digest, RunId, Value, seed};
 use proofmark_model::Reply;
@@ -129,90 +130,151 @@ impl Done {
 /// not whole is refused.
 pub fn scan(path: &Path, run_id: &RunId, samples: u64) -> Result<Done, JournalError> {
     let mut done = Done::default();
-    let mut reader = match Reader::open(path, *run_id) {
-        Err(JournalError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(done),
-        other => other?,
+    let decoder = Decoder { path: path.to_owned(), run_id: *run_id };
+    let mut lines = match Lines::open(path, MAX_LINE) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(done),
+        other => other.map_err(|source| decoder.io_error(source))?,
     };
-    while let Some(entry) = reader.next_entry()? {
-        let (line, ordinal, path) = (reader.line, entry.ordinal, path.to_owned());
+    while let Some(line) = next_line(&mut lines, &decoder)? {
+        let ordinal = decoder.decode(line.number, line.bytes)?.ordinal;
         if ordinal >= samples {
-            return Err(JournalError::Beyond { path, line, ordinal, samples });
+            return Err(JournalError::Beyond { path: decoder.path, line: line.number, ordinal, samples });
         }
         if !done.insert(ordinal) {
-            return Err(JournalError::Twice { path, line, ordinal });
+            return Err(JournalError::Twice { path: decoder.path, line: line.number, ordinal });
         }
+        done.valid_length = line.offset + line.bytes.len() as u64 + 1;
     }
-    done.valid_length = reader.valid_length;
     Ok(done)
 }
 
-/// Reads entries in file order.
-struct Reader {
-    lines: Lines,
-    path: PathBuf,
-    run_id: RunId,
-    line: u64,
-    valid_length: u64,
+/// Returns the next whole line.
+fn next_line<'a>(lines: &'a mut Lines, decoder: &Decoder) -> Result<Option<Line<'a>>, JournalError> {
+    let line = lines.next_line().map_err(|source| JournalError::Line { path: decoder.path.clone(), source })?;
+    Ok(line.filter(|line| line.ended))
 }
 
-impl Reader {
-    fn open(path: &Path, run_id: RunId) -> Result<Self, JournalError> {
-        let lines = Lines::open(path, MAX_LINE).map_err(|source| JournalError::Io { path: path.to_owned(), source })?;
-        Ok(Self { lines, path: path.to_owned(), run_id, line: 0, valid_length: 0 })
-    }
+/// Turns lines of one run's journal to entries, and holds each against its digest.
+struct Decoder {
+    path: PathBuf,
+    run_id: RunId,
+}
 
-    fn next_entry(&mut self) -> Result<Option<Entry>, JournalError> {
-        let line = self.lines.next_line().map_err(|source| JournalError::Line { path: self.path.clone(), source })?;
-        let Some(line) = line.filter(|line| line.ended) else { return Ok(None) };
-        self.line = line.number;
-        self.valid_length = line.offset + line.bytes.len() as u64 + 1;
-        let malformed = |why: String| JournalError::Malformed { path: self.path.clone(), line: line.number, why };
-        let value = json::parse(line.bytes).map_err(|error| malformed(error.to_string()))?;
+impl Decoder {
+    fn decode(&self, number: u64, line: &[u8]) -> Result<Entry, JournalError> {
+        let malformed = |why: String| self.malformed(number, why);
+        let value = json::parse(line).map_err(|error| malformed(error.to_string()))?;
         let (Some(recorded), Some(body)) = (value.get("digest").and_then(Value::as_str), value.get("entry")) else {
             return Err(malformed("it has no digest or no entry".to_owned()));
         };
         let recorded: Digest = recorded.parse().map_err(|error| malformed(format!("{error}")))?;
         let actual = digest_of(&self.run_id, &body.to_canonical());
         if recorded != actual {
-            return Err(JournalError::Changed { path: self.path.clone(), line: line.number, recorded, actual });
+            return Err(JournalError::Changed { path: self.path.clone(), line: number, recorded, actual });
         }
-        json::from_value(body).map(Some).map_err(|error| malformed(error.to_string()))
+        json::from_value(body).map_err(|error| malformed(error.to_string()))
+    }
+
+    /// Decodes an entry that was found by its ordinal.
+    fn decode_as(&self, ordinal: u64, number: u64, line: &[u8]) -> Result<Entry, JournalError> {
+        let entry = self.decode(number, line)?;
+        if entry.ordinal == ordinal {
+            Ok(entry)
+        } else {
+            Err(self.malformed(number, format!("it answers sample {}, not {ordinal}", entry.ordinal)))
+        }
+    }
+
+    fn malformed(&self, line: u64, why: String) -> JournalError {
+        JournalError::Malformed { path: self.path.clone(), line, why }
+    }
+
+    fn io_error(&self, source: io::Error) -> JournalError {
+        JournalError::Io { path: self.path.clone(), source }
     }
 }
 
 /// Gives journalled entries in the order of the plan.
 ///
-/// Answers came nearly in that order, so reading ahead until the wanted entry shows up holds few
-/// others back.
+/// Answers came nearly in that order. What is passed on the way to the wanted entry is remembered by
+/// its place and read again when its turn comes, so that an answer that came very late holds no others
+/// in memory.
 pub struct Replay {
-    reader: Option<Reader>,
-    ahead: BTreeMap<u64, Entry>,
+    /// `None` when there is nothing to replay.
+    open: Option<Open>,
+    passed: BTreeMap<u64, Place>,
+}
+
+struct Open {
+    file: File,
+    lines: Lines,
+    decoder: Decoder,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    offset: u64,
+    line: u64,
+    /// Below [`MAX_LINE`].
+    length: u32,
 }
 
 impl Replay {
     pub fn open(path: &Path, run_id: RunId, done: &Done) -> Result<Self, JournalError> {
-        let reader = if done.count == 0 { None } else { Some(Reader::open(path, run_id)?) };
-        Ok(Self { reader, ahead: BTreeMap::new() })
+        let open = if done.count == 0 { None } else { Some(Open::new(path, run_id)?) };
+        Ok(Self { open, passed: BTreeMap::new() })
     }
 
     /// Takes the entry of a sample that [`scan`] found.
     pub fn take(&mut self, ordinal: u64) -> Result<Option<Entry>, JournalError> {
-        loop {
-            if let Some(entry) = self.ahead.remove(&ordinal) {
-                return Ok(Some(entry));
-            }
-            let Some(entry) = self.reader.as_mut().map(Reader::next_entry).transpose()?.flatten() else {
-                return Ok(None);
-            };
-            self.ahead.insert(entry.ordinal, entry);
+        let Some(Open { file, lines, decoder }) = &mut self.open else { return Ok(None) };
+        if let Some(place) = self.passed.remove(&ordinal) {
+            let mut bytes = vec![0; place.length as usize];
+            file.read_exact_at(&mut bytes, place.offset).map_err(|source| decoder.io_error(source))?;
+            return decoder.decode_as(ordinal, place.line, &bytes).map(Some);
         }
+        while let Some(line) = next_line(lines, decoder)? {
+            let found = match ordinal_of(line.bytes) {
+                Some(found) => found,
+                None => decoder.decode(line.number, line.bytes)?.ordinal,
+            };
+            if found == ordinal {
+                return decoder.decode_as(ordinal, line.number, line.bytes).map(Some);
+            }
+            let place = Place { offset: line.offset, line: line.number, length: line.bytes.len() as u32 };
+            self.passed.insert(found, place);
+        }
+        Ok(None)
     }
+}
+
+impl Open {
+    fn new(path: &Path, run_id: RunId) -> Result<Self, JournalError> {
+        let decoder = Decoder { path: path.to_owned(), run_id };
+        let open = || -> io::Result<(File, File)> {
+            let file = File::open(path)?;
+            Ok((file.try_clone()?, file))
+        };
+        let (file, source) = open().map_err(|source| decoder.io_error(source))?;
+        Ok(Self { file, lines: Lines::new(source, MAX_LINE), decoder })
+    }
+}
+
+/// Reads the ordinal out of a line that has exactly the form we write, without parsing the rest.
+fn ordinal_of(line: &[u8]) -> Option<u64> {
+    const DIGEST: usize = "sha256:".len() + 64;
+    let rest = line.strip_prefix(b"{\"digest\":\"")?.get(DIGEST..)?;
+    let rest = rest.strip_prefix(b"\",\"entry\":{\"fingerprint\":\"")?.get(DIGEST..)?;
+    let rest = rest.strip_prefix(b"\",\"ordinal\":")?;
+    let digits = rest.iter().position(|byte| !byte.is_ascii_digit())?;
+    std::str::from_utf8(&rest[..digits]).ok()?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proofmark_artefact::record::Usage;
+    use proptest::prelude::*;
 
     fn entry(ordinal: u64, text: &str) -> Entry {
         let reply = Reply::Answered { finish_reason: "stop".into(), text: text.into(), usage: Usage::default() };
@@ -236,12 +298,57 @@ mod tests {
         let (_dir, path) = journal_of(&[entry(2, "c"), entry(0, "a"), entry(5, "f"), entry(1, "b")]);
         let done = scan(&path, &run_id(), 6).unwrap();
         assert_eq!(done.count, 4);
+        let ordinals: Vec<_> =
+            std::fs::read_to_string(&path).unwrap().lines().map(|l| ordinal_of(l.as_bytes())).collect();
+        assert_eq!(ordinals, [2, 0, 5, 1].map(Some));
         let found: Vec<u64> = (0..6).filter(|ordinal| done.contains(*ordinal)).collect();
         assert_eq!(found, [0, 1, 2, 5]);
         let mut replay = Replay::open(&path, run_id(), &done).unwrap();
         for (ordinal, text) in [(0, "a"), (1, "b"), (2, "c"), (5, "f")] {
             assert_eq!(replay.take(ordinal).unwrap(), Some(entry(ordinal, text)));
         }
+    }
+
+    #[test]
+    fn a_very_late_entry_holds_only_the_places_of_others() {
+        let long = "x".repeat(10_000);
+        let mut entries: Vec<Entry> = (1..500).map(|ordinal| entry(ordinal, &long)).collect();
+        entries.push(entry(0, "late"));
+        let (_dir, path) = journal_of(&entries);
+        let done = scan(&path, &run_id(), 500).unwrap();
+        let mut replay = Replay::open(&path, run_id(), &done).unwrap();
+        assert_eq!(replay.take(0).unwrap(), Some(entry(0, "late")));
+        assert_eq!(replay.passed.len(), 499);
+        for ordinal in 1..500 {
+            assert_eq!(replay.take(ordinal).unwrap().as_ref(), Some(&entries[ordinal as usize - 1]));
+        }
+        assert!(replay.passed.is_empty());
+        assert_eq!(replay.take(7).unwrap(), None);
+    }
+
+    #[test]
+    fn an_entry_that_changes_between_scan_and_replay_is_refused() {
+        let (_dir, path) = journal_of(&[entry(1, "b"), entry(0, "a")]);
+        let done = scan(&path, &run_id(), 2).unwrap();
+        let mut replay = Replay::open(&path, run_id(), &done).unwrap();
+        assert!(replay.take(0).unwrap().is_some());
+        let mut bytes = std::fs::read(&path).unwrap();
+        let at = bytes.windows(8).position(|window| window == b"\"text\":\"").unwrap() + 8;
+        bytes[at] = b'c';
+        File::options().write(true).open(&path).unwrap().write_all(&bytes).unwrap();
+        assert!(matches!(replay.take(1), Err(JournalError::Changed { line: 1, .. })));
+    }
+
+    #[test]
+    fn a_line_in_another_form_is_replayed_all_the_same() {
+        let (_dir, path) = journal_of(&[entry(1, "b"), entry(0, "a")]);
+        let text = std::fs::read_to_string(&path).unwrap().replace("{\"digest\":", "{ \"digest\": ");
+        assert!(text.lines().all(|line| ordinal_of(line.as_bytes()).is_none()));
+        File::options().write(true).open(&path).unwrap().write_all(text.as_bytes()).unwrap();
+        let done = scan(&path, &run_id(), 2).unwrap();
+        let mut replay = Replay::open(&path, run_id(), &done).unwrap();
+        assert_eq!(replay.take(0).unwrap(), Some(entry(0, "a")));
+        assert_eq!(replay.take(1).unwrap(), Some(entry(1, "b")));
     }
 
     #[test]
@@ -265,7 +372,7 @@ mod tests {
         for at in 0..whole.len() - 1 {
             let mut edited = whole.clone();
             edited[at] ^= 1;
-            proofmark_artefact::store::write_atomic(&path, &edited).unwrap();
+            File::options().write(true).open(&path).unwrap().write_all(&edited).unwrap();
             // Turning a line end to something else tears the file; everything else is a refusal.
             let refused = scan(&path, &run_id(), 2).is_err();
             assert!(refused || whole[at] == b'\n', "byte {at}");
@@ -280,5 +387,39 @@ mod tests {
         let (_dir, path) = journal_of(&[entry(0, "a"), entry(0, "a")]);
         assert!(matches!(scan(&path, &run_id(), 2), Err(JournalError::Twice { line: 2, .. })));
         assert!(matches!(scan(&path, &run_id(), 0), Err(JournalError::Beyond { .. })));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_bytes_are_scanned_without_a_panic(
+            lines in prop::collection::vec(prop_oneof![Just(None), any::<Vec<u8>>().prop_map(Some)], 0..6),
+            at in any::<usize>(),
+            byte in any::<u8>(),
+        ) {
+            let mut bytes = Vec::new();
+            for (ordinal, line) in (0..).zip(&lines) {
+                match line {
+                    Some(noise) => bytes.extend_from_slice(noise),
+                    None => bytes.extend(encode(&run_id(), &entry(ordinal, "x")).unwrap()),
+                }
+            }
+            if !bytes.is_empty() {
+                let at = at % bytes.len();
+                bytes[at] = byte;
+            }
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("journal.jsonl");
+            File::create(&path).unwrap().write_all(&bytes).unwrap();
+            if let Ok(done) = scan(&path, &run_id(), 6) {
+                prop_assert!(done.valid_length <= bytes.len() as u64);
+                let mut replay = Replay::open(&path, run_id(), &done).unwrap();
+                for ordinal in 0..6 {
+                    let taken = replay.take(ordinal).unwrap();
+                    prop_assert_eq!(taken.is_some(), done.contains(ordinal));
+                }
+            }
+        }
     }
 }

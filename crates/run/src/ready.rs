@@ -42,9 +42,23 @@ pub struct Ready {
     pub prompts: Prompts,
     pub models: Vec<Arc<dyn Model>>,
     /// By model, then by condition.
-    pub params: Vec<Vec<Arc<Map>>>,
+    pub params: Vec<Vec<Params>>,
     /// By task.
     pub scorers: Vec<Vec<Scorer>>,
+}
+
+/// The parameters a model is sent under a condition, and their canonical text.
+pub struct Params {
+    pub merged: Arc<Map>,
+    pub canonical: Vec<u8>,
+}
+
+impl From<Map> for Params {
+    fn from(merged: Map) -> Self {
+        let mut canonical = Vec::new();
+        merged.append_canonical(&mut canonical);
+        Self { merged: Arc::new(merged), canonical }
+    }
 }
 
 /// A run cannot start.
@@ -96,7 +110,7 @@ impl Ready {
             datasets.push(prepared);
         }
         let digests: Vec<Digest> = datasets.iter().map(|prepared| prepared.digest).collect();
-        let run_id = run_id(&plan, &digests, &assets)?;
+        let run_id = run_id(&proofmark_canon::to_value(&plan)?, &digests, &assets.entries())?;
         let ready = Self { plan, run_id, root, assets, datasets, prompts, models, params, scorers };
         ready.sample_count().ok_or(ReadyError::TooLarge)?;
         ready.try_prompts(&file)?;
@@ -154,7 +168,7 @@ fn find_root(suite_path: &Path, file: &SuiteFile, plan: &Plan, world: &World) ->
     found.map(Path::to_owned).ok_or_else(|| ReadyError::NoRoot(suite_path.to_owned()))
 }
 
-type Models = (Vec<Arc<dyn Model>>, Vec<Vec<Arc<Map>>>);
+type Models = (Vec<Arc<dyn Model>>, Vec<Vec<Params>>);
 
 fn build_models(plan: &Plan, assets: &Assets, world: &World) -> Result<Models, Vec<Problem>> {
     let load = |path: &RelPath| {
@@ -178,6 +192,11 @@ fn build_models(plan: &Plan, assets: &Assets, world: &World) -> Result<Models, V
         }
         let mut merged = Vec::new();
         for condition in &plan.conditions {
+            if at == 0 && condition.params.contains("file") {
+                let place = Place::top().key("conditions").key(&condition.id).key("params").key("file");
+                let message = "a condition cannot change which file a model reads; `file` belongs to the model";
+                problems.push(Problem::at(place, message).hint("name a second model with the other file"));
+            }
             let all = merge_params(plan, model, condition);
             if let Err(error) = check_params(model, &all) {
                 let problem =
@@ -187,7 +206,7 @@ fn build_models(plan: &Plan, assets: &Assets, world: &World) -> Result<Models, V
                     None => problem,
                 });
             }
-            merged.push(Arc::new(all));
+            merged.push(Params::from(all));
         }
         params.push(merged);
     }

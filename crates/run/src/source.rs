@@ -85,16 +85,14 @@ impl Unit {
         let prompt = self.work.prompt(ready, self.condition)?;
         let params = &ready.params[self.model][self.condition];
         let seed = SampleSeed::derive(ready.plan.seed, key.as_str());
-        let mut canonical_params = Vec::with_capacity(128);
-        params.append_canonical(&mut canonical_params);
         let mut hasher = Hasher::new();
         hasher
             .part(b"proofmark.input/1")
             .part(ready.plan.models[self.model].model.as_bytes())
-            .part(&canonical_params)
+            .part(&params.canonical)
             .part(&seed.get().to_be_bytes())
             .part(&prompt.canonical);
-        let request = Request { messages: Arc::clone(&prompt.messages), params: Arc::clone(params), seed };
+        let request = Request { messages: Arc::clone(&prompt.messages), params: Arc::clone(&params.merged), seed };
         Ok((request, hasher.finish()))
     }
 }

@@ -12,11 +12,12 @@ use crate::trajectory::head;
 
 /// One sample that differs.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Change {
     /// The sample in A; null when it is only in B.
     pub a: Option<Sample>,
     pub b: Option<Sample>,
-    /// In the order of [`Class::ALL`].
+    /// At least one; what people look for first comes first.
     pub classes: Vec<Class>,
     pub condition: String,
     pub item_id: String,
@@ -35,6 +36,7 @@ impl Change {
 
 /// One side of a changed sample.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Sample {
     /// The messages before the last one, each after its role; null when there are none.
     pub context: Option<Excerpt>,
@@ -62,6 +64,7 @@ pub struct Sample {
 
 /// A text, or its beginning when it is long.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Excerpt {
     /// The length of the whole text.
     pub bytes: u64,

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::text::excerpt;
+
 /// One way in which a sample differs. A sample may differ in several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -95,7 +97,7 @@ impl FromStr for Class {
 
     fn from_str(text: &str) -> Result<Self, ClassError> {
         let named = Self::ALL.into_iter().find(|class| class.as_str() == text);
-        named.ok_or_else(|| ClassError(text.chars().take(80).collect()))
+        named.ok_or_else(|| ClassError(excerpt(text, 80)))
     }
 }
 

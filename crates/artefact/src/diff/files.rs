@@ -13,6 +13,7 @@ use crate::store::{RunDir, digest_file, names};
 
 /// A plane-1 file that is not the same in both runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct FileDifference {
     /// Null when A has no such file.
     pub a: Option<FileSide>,
@@ -22,6 +23,7 @@ pub struct FileDifference {
 
 /// A file in one run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct FileSide {
     pub bytes: u64,
     /// As the manifest records it, which `validate` checks; the manifest's own is computed.

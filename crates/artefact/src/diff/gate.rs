@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::Comparison;
 use super::class::Class;
+use crate::text::excerpt;
 
 /// What must not be found.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -80,13 +81,14 @@ impl FromStr for Gate {
             "regressions" => Ok(Self::Class(Class::Regression)),
             "improvements" => Ok(Self::Class(Class::Improvement)),
             "trajectory" => Ok(Self::Class(Class::TrajectoryChanged)),
-            _ => text.parse().map(Self::Class).map_err(|_| GateError(text.chars().take(80).collect())),
+            _ => text.parse().map(Self::Class).map_err(|_| GateError(excerpt(text, 80))),
         }
     }
 }
 
 /// A gate that did not hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct GateFailure {
     /// The gate as people write it; `significant` for the p-value.
     pub gate: String,

@@ -10,11 +10,10 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use proofmark_canon::Digest;
-
 use super::error::DiffError;
 use super::read::{Cursor, duplicate};
 use super::scan::{Row, Shape};
+use crate::spill::mark;
 
 /// Which of the two runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,13 +120,6 @@ pub(super) fn join<const N: usize>(
     })
 }
 
-/// The first half of a key's SHA-256: nobody can make two keys share one.
-pub(super) fn key_hash(key: &[u8]) -> [u8; 16] {
-    let mut half = [0; 16];
-    half.copy_from_slice(&Digest::of(key).as_bytes()[..16]);
-    half
-}
-
 /// Lines of one file that wait for their partner.
 struct Waiting<'a, const N: usize> {
     shape: &'static Shape<N>,
@@ -157,7 +149,7 @@ impl<'a, const N: usize> Waiting<'a, N> {
     fn insert(&mut self, row: Row<'_, N>) -> Result<(), DiffError> {
         // A line is below 2^29 bytes: readers see to it.
         let place = Place { offset: row.offset, line: row.line, length: row.bytes.len() as u32 };
-        match self.places.insert(key_hash(row.key()), place) {
+        match self.places.insert(mark(row.key()), place) {
             Some(first) => Err(duplicate(self.path, row, first.line)),
             None => Ok(()),
         }
@@ -168,7 +160,7 @@ impl<'a, const N: usize> Waiting<'a, N> {
         if self.places.is_empty() {
             return Ok(false);
         }
-        let Some(place) = self.places.remove(&key_hash(row.key())) else { return Ok(false) };
+        let Some(place) = self.places.remove(&mark(row.key())) else { return Ok(false) };
         self.read(place)?;
         if self.taken().key() != row.key() {
             return Err(DiffError::Moved { path: self.path.to_owned() });

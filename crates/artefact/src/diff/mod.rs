@@ -10,7 +10,7 @@
 //!   `significance` the paired tests.
 //! - `files` which plane-1 files differ.
 //!
-//! Memory: a few blocks, and eight bytes a record to find keys that stand twice. Beyond that it grows
+//! Memory: a few blocks, and up to 8 MB a run to find keys that stand twice. Beyond that it grows
 //! with differences only: 16 bytes for a sample with another trajectory, up to 300 for one that has
 //! moved to another place or is on one side only.
 
@@ -94,6 +94,7 @@ pub struct Comparison {
 
 /// One of the two runs.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct RunSide {
     /// The suite's name.
     pub name: String,

@@ -4,6 +4,7 @@
 //! of any size costs a handful of blocks. Blocks are always filled up, so that what is in a batch
 //! depends on the file alone.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::hash::Hasher as _;
 use std::io::{self, Read};
@@ -15,6 +16,7 @@ use memchr::{memchr_iter, memrchr};
 
 use super::error::DiffError;
 use super::scan::{Row, Shape};
+use crate::spill::{Sorter, mark};
 
 /// The longest line we read.
 const LONGEST_LINE: usize = 256 << 20;
@@ -41,7 +43,7 @@ impl<const N: usize> Cursor<N> {
         let file = File::open(path)?;
         let (to, batches) = sync_channel(WAITING);
         let (used, back) = channel();
-        let reader = Reader { shape, path: path.to_owned(), file, keys: Keys::default() };
+        let reader = Reader { shape, path: path.to_owned(), file, keys: Some(Keys::new()) };
         scope.spawn(move || reader.run(&to, &back));
         Ok(Self { shape, batches, used, batch: Batch::default(), at: 0 })
     }
@@ -107,7 +109,8 @@ struct Reader<const N: usize> {
     shape: &'static Shape<N>,
     path: PathBuf,
     file: File,
-    keys: Keys,
+    /// `None` in a second pass, which looks for a few.
+    keys: Option<Keys>,
 }
 
 impl<const N: usize> Reader<N> {
@@ -186,7 +189,9 @@ impl<const N: usize> Reader<N> {
             // A line is below 2^29 bytes: see LONGEST_LINE.
             let entry = Entry { start: start as u32, length: line.len() as u32, ends };
             let row = Row { shape: self.shape, bytes: line, ends: &entry.ends, line: number, offset: 0 };
-            self.keys.add(row.key());
+            if let Some(keys) = &mut self.keys {
+                keys.add(row.key()).map_err(|source| DiffError::Io { path: self.path.clone(), source })?;
+            }
             batch.entries.push(entry);
             start = end + 1;
         }
@@ -194,22 +199,27 @@ impl<const N: usize> Reader<N> {
     }
 
     /// Looks for keys that stand twice. Equal hashes only say where to look.
-    fn check_duplicates(mut self) -> Result<(), DiffError> {
-        let suspects = self.keys.repeated();
-        if suspects.is_empty() {
-            return Ok(());
-        }
+    fn check_duplicates(&mut self) -> Result<(), DiffError> {
+        let Some(keys) = self.keys.take() else { return Ok(()) };
         let io_error = |source| DiffError::Io { path: self.path.clone(), source };
-        let mut again = Reader {
-            shape: self.shape,
-            path: self.path.clone(),
-            file: File::open(&self.path).map_err(io_error)?,
-            keys: Keys::default(),
-        };
-        let mut seen: std::collections::BTreeMap<Vec<u8>, u64> = std::collections::BTreeMap::new();
+        let mut repeated = keys.repeated().map_err(io_error)?;
+        loop {
+            let suspects: io::Result<Vec<_>> = repeated.by_ref().take(MOST_SUSPECTS).collect();
+            let suspects = suspects.map_err(io_error)?;
+            if suspects.is_empty() {
+                return Ok(());
+            }
+            let file = File::open(&self.path).map_err(io_error)?;
+            Reader { shape: self.shape, path: self.path.clone(), file, keys: None }.look_for(&suspects)?;
+        }
+    }
+
+    /// Fails at the first line with one of these hashes whose key stood before.
+    fn look_for(mut self, suspects: &[[u8; HASH]]) -> Result<(), DiffError> {
+        let mut seen = HashMap::new();
         let (mut batch, mut carry) = (Batch::default(), Vec::new());
         loop {
-            again.fill(&mut batch, &mut carry)?;
+            self.fill(&mut batch, &mut carry)?;
             if batch.entries.is_empty() {
                 return Ok(());
             }
@@ -218,12 +228,11 @@ impl<const N: usize> Reader<N> {
                 if suspects.binary_search(&hash(row.key())).is_err() {
                     continue;
                 }
-                if let Some(first) = seen.insert(row.key().to_vec(), row.line) {
+                if let Some(first) = seen.insert(mark(row.key()), row.line) {
                     return Err(duplicate(&self.path, row, first));
                 }
             }
             batch.first_line += batch.entries.len() as u64;
-            again.keys = Keys::default();
         }
     }
 }
@@ -234,29 +243,41 @@ pub(super) fn duplicate<const N: usize>(path: &Path, row: Row<'_, N>, first: u64
     DiffError::Duplicate { path: path.to_owned(), line: row.line.max(first), first: first.min(row.line), key }
 }
 
-/// A hash of every key of a file: the only thing that grows with it, by eight bytes a line.
-#[derive(Default)]
-struct Keys(Vec<u64>);
+/// A hash of every key of a file.
+struct Keys(Sorter<HASH>);
+
+const HASH: usize = 8;
+/// Hashes that are held in memory: 8 MB.
+const ROOM: usize = 1 << 20;
+/// Repeated hashes that are looked for at once.
+const MOST_SUSPECTS: usize = 1 << 16;
 
 impl Keys {
-    fn add(&mut self, key: &[u8]) {
-        self.0.push(hash(key));
+    fn new() -> Self {
+        Self(Sorter::new(ROOM, None))
     }
 
-    /// Returns the hashes that occur more than once, in order.
-    fn repeated(&mut self) -> Vec<u64> {
-        let mut hashes = std::mem::take(&mut self.0);
-        hashes.sort_unstable();
-        let mut repeated: Vec<u64> = hashes.windows(2).filter(|two| two[0] == two[1]).map(|two| two[0]).collect();
-        repeated.dedup();
-        repeated
+    fn add(&mut self, key: &[u8]) -> io::Result<()> {
+        self.0.push(hash(key))
+    }
+
+    /// Gives the hashes that occur more than once, in order.
+    fn repeated(self) -> io::Result<impl Iterator<Item = io::Result<[u8; HASH]>>> {
+        let (mut last, mut given) = (None, None);
+        Ok(self.0.finish()?.into_walk()?.filter_map(move |hash| match hash {
+            Ok(hash) => {
+                let is_repeated = last.replace(hash) == Some(hash);
+                (is_repeated && given.replace(hash) != Some(hash)).then_some(Ok(hash))
+            }
+            Err(error) => Some(Err(error)),
+        }))
     }
 }
 
-fn hash(key: &[u8]) -> u64 {
+fn hash(key: &[u8]) -> [u8; HASH] {
     let mut hasher = std::hash::DefaultHasher::new();
     hasher.write(key);
-    hasher.finish()
+    hasher.finish().to_be_bytes()
 }
 
 /// Reads until the buffer is full or the file ends; true at its end.
@@ -317,6 +338,18 @@ mod tests {
             offset += line.len() as u64 + 1;
         }
         assert!(read(b"").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_hash_that_occurs_often_is_repeated_once() {
+        let mut keys = Keys(Sorter::new(3, None));
+        for key in ["a", "b", "a", "c", "a", "d", "c", "e"] {
+            keys.add(key.as_bytes()).unwrap();
+        }
+        let found: Vec<_> = keys.repeated().unwrap().map(Result::unwrap).collect();
+        let mut want = [b"a", b"c"].map(|key| hash(key));
+        want.sort_unstable();
+        assert_eq!(found, want);
     }
 
     #[test]

@@ -8,11 +8,12 @@ use super::change::{Change, Kept, change};
 use super::class::{Class, ClassCounts, Classes};
 use super::classify::classify;
 use super::error::{DiffError, parse_line};
-use super::join::{Joined, Side, Visit, join, key_hash};
+use super::join::{Joined, Side, Visit, join};
 use super::scan::{self, Primary, RECORD, Row, TRAJECTORY, TRAJECTORY_CONTENT, record};
 use super::significance::{Pairs, Significance};
 use super::tally::{CellDifference, Tally};
 use crate::record::{Record, Score};
+use crate::spill::mark;
 use crate::store::{RunDir, names};
 
 /// What the records say.
@@ -40,7 +41,7 @@ struct TrajectoryVisitor<'a> {
 impl Visit<8> for TrajectoryVisitor<'_> {
     fn pair(&mut self, a: Row<'_, 8>, b: Row<'_, 8>, same: bool) -> Result<(), DiffError> {
         if !same && TRAJECTORY_CONTENT.iter().any(|member| a.value(*member) != b.value(*member)) {
-            self.other.insert(key_hash(a.key()));
+            self.other.insert(mark(a.key()));
         }
         Ok(())
     }
@@ -50,7 +51,7 @@ impl Visit<8> for TrajectoryVisitor<'_> {
     }
 
     fn only(&mut self, _: Side, row: Row<'_, 8>) -> Result<(), DiffError> {
-        self.other.insert(key_hash(row.key()));
+        self.other.insert(mark(row.key()));
         Ok(())
     }
 }
@@ -112,8 +113,7 @@ const AFTER_A: u64 = 1 << 63;
 
 impl Visit<24> for RecordVisitor<'_> {
     fn pair(&mut self, a: Row<'_, 24>, b: Row<'_, 24>, same: bool) -> Result<(), DiffError> {
-        let other_trajectory =
-            !self.other_trajectories.is_empty() && self.other_trajectories.contains(&key_hash(a.key()));
+        let other_trajectory = !self.other_trajectories.is_empty() && self.other_trajectories.contains(&mark(a.key()));
         let classes = if same && !other_trajectory {
             Classes::default()
         } else {

@@ -13,8 +13,8 @@ use proofmark_canon::math::ExactSum;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::join::key_hash;
 use super::scan::{Primary, Row, record};
+use crate::spill::mark;
 use crate::stats::estimate::{rounded, rounded_interval};
 use crate::stats::significance::{mcnemar, paired_means};
 use crate::stats::{Histogram, bootstrap};
@@ -22,6 +22,7 @@ use crate::summary::Interval;
 
 /// The paired tests.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Significance {
     pub both_failed: u64,
     pub both_passed: u64,
@@ -114,7 +115,7 @@ impl Pairs {
     /// Holds the item of a line that waits for its partner: its samples no longer stand together.
     pub(super) fn hold(&mut self, row: Row<'_, 24>) {
         let item = [row.value(record::TASK), row.value(record::ITEM_ID)].concat();
-        self.held.entry(key_hash(&item)).or_default();
+        self.held.entry(mark(&item)).or_default();
     }
 
     pub(super) fn finish(mut self, runs: [&RunId; 2]) -> Significance {
@@ -148,7 +149,7 @@ impl Pairs {
     fn flush(&mut self) {
         let sums = std::mem::take(&mut self.current);
         if !self.held.is_empty()
-            && let Some(held) = self.held.get_mut(&key_hash(&self.item))
+            && let Some(held) = self.held.get_mut(&mark(&self.item))
         {
             held.count += sums.count;
             held.values[0].merge(sums.values[0]);

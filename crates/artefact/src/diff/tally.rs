@@ -14,6 +14,7 @@ use crate::stats::estimate::rounded;
 
 /// One cell of both runs.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CellDifference {
     pub a: CellSide,
     pub b: CellSide,
@@ -36,6 +37,7 @@ impl CellDifference {
 
 /// A cell in one run, by the task's first scorer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CellSide {
     pub attempted: u64,
     /// Mean value over scored samples; null when nothing was scored.

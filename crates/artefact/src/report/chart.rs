@@ -5,7 +5,7 @@
 //! so drawings are hidden from screen readers.
 
 use super::html::Html;
-use super::number;
+use crate::number;
 use crate::summary::{Comparison, Estimate, Interval};
 
 /// A line of numbers that several drawings share.

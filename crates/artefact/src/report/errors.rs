@@ -1,10 +1,10 @@
 //! Samples without a score, by the class of their error.
 
 use super::html::Html;
-use super::number::count;
 use super::samples::{anchor, clip};
 use super::select::{ErrorGroup, Selection};
 use crate::manifest::Manifest;
+use crate::number::count;
 
 pub(super) fn section(html: &mut Html, manifest: &Manifest, selection: &Selection) {
     html.raw("<section id=\"errors\">\n<h2>Errors</h2>\n");

@@ -5,6 +5,8 @@
 
 use std::fmt::Write as _;
 
+use crate::text::is_deceptive;
+
 /// A growing piece of HTML.
 #[derive(Debug, Default)]
 pub(super) struct Html(String);
@@ -61,34 +63,13 @@ pub(super) fn escape(text: &str, out: &mut String) {
             '\'' => out.push_str("&#39;"),
             // A browser reads CR LF as LF; a lone CR would become a line end that is not there.
             '\r' if chars.peek() == Some(&'\n') => {}
+            '\n' | '\t' => out.push(char),
             char if is_deceptive(char) => {
                 // Writing to a String cannot fail.
                 let _ = write!(out, "\u{27e8}U+{:04X}\u{27e9}", u32::from(char));
             }
             char => out.push(char),
         }
-    }
-}
-
-/// Whether a character is invisible, reorders text or is refused by HTML parsers.
-fn is_deceptive(char: char) -> bool {
-    match char {
-        '\n' | '\t' => false,
-        // Controls, C0 and C1.
-        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
-        // Soft hyphen, Arabic letter mark, Hangul fillers, Mongolian vowel separator.
-        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{3164}' | '\u{ffa0}' => true,
-        // Zero-width space and direction marks. The joiners U+200C and U+200D are spelling in many scripts.
-        '\u{200b}' | '\u{200e}' | '\u{200f}' => true,
-        // Line and paragraph separators, bidi embeddings and overrides, isolates, invisible operators.
-        '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
-        // Byte order mark, interlinear annotation.
-        '\u{feff}' | '\u{fff9}'..='\u{fffb}' => true,
-        // Tags: a whole invisible alphabet.
-        '\u{e0000}'..='\u{e0fff}' => true,
-        // Noncharacters.
-        '\u{fdd0}'..='\u{fdef}' => true,
-        char => u32::from(char) & 0xfffe == 0xfffe,
     }
 }
 

@@ -3,7 +3,7 @@
 //! - [`select`] which samples are shown, in memory that does not grow with the run; [`sample`] one of
 //!   them, with long texts cut; [`read`] the same choice out of a finished run directory.
 //! - [`page`] the frame; [`results`], [`tasks`], [`errors`], [`samples`], [`setup`] its sections.
-//! - [`html`] the only way to write markup, which escapes; [`table`] tables; [`chart`] drawings; [`number`] numbers.
+//! - [`html`] the only way to write markup, which escapes; [`table`] tables; [`chart`] drawings.
 //!
 //! The page depends on the records and on everything in the manifest but `artifacts`, which holds
 //! the page's own digest.
@@ -13,7 +13,6 @@ mod errors;
 #[cfg(test)]
 mod fixture;
 mod html;
-mod number;
 mod page;
 mod read;
 mod results;

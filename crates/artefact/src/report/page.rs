@@ -5,10 +5,10 @@ use std::io;
 use proofmark_canon::Digest;
 
 use super::html::Html;
-use super::number::{count, counted, plain};
 use super::select::Selection;
 use super::{errors, results, samples, setup, tasks};
 use crate::manifest::Manifest;
+use crate::number::{count, counted, plain};
 use crate::summary::Summary;
 
 /// Writes `report.html`.

@@ -9,6 +9,7 @@ use super::select::{BadRecord, Facts, Grid, Limits, Selection, Selector};
 use crate::manifest::Manifest;
 use crate::record::Status;
 use crate::store::{LineError, OpenError, RunDir, names};
+use crate::text::excerpt;
 
 /// Reads every record of a run and chooses as the run itself did.
 pub fn select_records(dir: &RunDir, limits: Limits) -> Result<Selection, ReadError> {
@@ -99,7 +100,7 @@ impl<'a> Axes<'a> {
 
     fn facts<'g>(&self, glance: &'g Glance<'_>, line: u64) -> Result<Facts<'g>, ReadError> {
         let find = |axis: &'static str, places: &HashMap<&str, usize>, name: &str| {
-            let unknown = || ReadError::Unknown { line, axis, name: name.chars().take(80).collect() };
+            let unknown = || ReadError::Unknown { line, axis, name: excerpt(name, 80) };
             places.get(name).copied().ok_or_else(unknown)
         };
         Ok(Facts {

@@ -2,9 +2,9 @@
 
 use super::chart::{self, Axis, Direction};
 use super::html::Html;
-use super::number::{self, count, counted, points};
 use super::table::{self, COUNTS, Column, Content};
 use crate::manifest::Manifest;
+use crate::number::{self, count, counted, points};
 use crate::record::Usage;
 use crate::summary::{Comparison, Counts, Interval, Method, Summary};
 

@@ -6,10 +6,10 @@
 use std::io;
 
 use super::html::Html;
-use super::number::{self, count, counted};
 use super::sample::{Clip, Outcome, Sample};
 use super::select::Selection;
 use crate::manifest::Manifest;
+use crate::number::{self, count, counted};
 use crate::record::Status;
 
 /// Names beyond this many have no entry in a menu; the text search still finds them.

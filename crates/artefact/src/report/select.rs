@@ -345,6 +345,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(100))]
+
         #[test]
         fn the_stream_chooses_what_the_rule_says(
             given in prop::collection::vec((0usize..3, 0usize..2, 0usize..2, 0u8..6), 0..300),

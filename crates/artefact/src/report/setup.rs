@@ -3,10 +3,10 @@
 use proofmark_canon::Value;
 
 use super::html::Html;
-use super::number::{count, counted, plain};
 use super::sample::Clip;
 use super::samples::clip;
 use crate::manifest::{DatasetEntry, Manifest};
+use crate::number::{count, counted, plain};
 
 const MAX_ROWS: usize = 500;
 const MAX_PARAMS: usize = 1024;

@@ -4,7 +4,7 @@
 
 use super::chart::{self, Axis};
 use super::html::Html;
-use super::number;
+use crate::number;
 use crate::record::Usage;
 use crate::summary::{Counts, Estimate, Interval};
 

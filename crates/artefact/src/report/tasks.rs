@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::chart::{self, Axis};
 use super::html::Html;
-use super::number::{counted, mean, percent};
 use super::table::{self, COUNTS, Column, Content};
+use crate::number::{counted, mean, percent};
 use crate::record::Usage;
 use crate::summary::{Cell, Summary, TaskRow};
 

@@ -133,7 +133,8 @@ impl Aggregator {
         for (task, tally) in self.shape.tasks.iter().zip(&self.tasks) {
             for (arm, (model, condition)) in tally.arms.iter().zip(self.arms()) {
                 for (position, (scorer, scored)) in task.scorers.iter().zip(&arm.scorers).enumerate() {
-                    let stream = self.stream(&["cell", &task.id, model, condition, scorer]);
+                    // Without the scorer: two that give the same verdicts get the same interval.
+                    let stream = self.stream(&["cell", &task.id, model, condition]);
                     cells.push(Cell {
                         condition: condition.clone(),
                         counts: arm.counts(scored),
@@ -307,6 +308,17 @@ mod tests {
         let estimate = summary.cells[0].estimate.unwrap();
         assert_eq!((estimate.mean, estimate.items), (0.5, 2));
         assert_eq!(summary.cells[0].counts, Counts { attempted: 5, errored: 1, passed: 3, scored: 4 });
+    }
+
+    #[test]
+    fn scorers_that_agree_have_the_same_interval() {
+        let samples: Vec<(usize, u64, usize, usize, &[f64])> = (0..30)
+            .map(|item| (0, item, 0, 0, if item % 3 == 0 { &[0.25, 0.25][..] } else { &[0.75, 0.75] }))
+            .collect();
+        let summary = summary(shape(&[("t", &["one", "two"])], &["m"], &["raw"]), &samples);
+        let [one, two] = summary.cells.as_slice() else { panic!("two cells") };
+        assert_eq!(one.estimate.unwrap().interval.method, Method::Bootstrap);
+        assert_eq!(one.estimate, two.estimate);
     }
 
     #[test]

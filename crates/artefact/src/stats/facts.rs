@@ -9,6 +9,7 @@ use proofmark_canon::RunId;
 use crate::manifest::Manifest;
 use crate::record::{Record, Score, Status, Usage};
 use crate::suite::plan::Plan;
+use crate::text::excerpt;
 
 /// The rows and columns of a summary, in the suite's order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -188,7 +189,7 @@ impl<'s> FactsReader<'s> {
         }
         for (position, (score, scorer)) in record.scores.iter().zip(&task.scorers).enumerate() {
             if score.scorer != *scorer {
-                let (task, found, expected) = (task.id.clone(), shorten(&score.scorer), scorer.clone());
+                let (task, found, expected) = (task.id.clone(), excerpt(&score.scorer, 80), scorer.clone());
                 return Err(FactsError::OtherScorer { task, position, found, expected });
             }
             // Not a number is out of range too.
@@ -202,12 +203,7 @@ impl<'s> FactsReader<'s> {
 }
 
 fn find(names: &HashMap<&str, usize>, kind: &'static str, name: &str) -> Result<usize, FactsError> {
-    names.get(name).copied().ok_or_else(|| FactsError::UnknownName { kind, name: shorten(name) })
-}
-
-/// A record may hold a name of any length; a message should not.
-fn shorten(name: &str) -> String {
-    name.chars().take(80).collect()
+    names.get(name).copied().ok_or_else(|| FactsError::UnknownName { kind, name: excerpt(name, 80) })
 }
 
 #[cfg(test)]
@@ -295,7 +291,7 @@ mod tests {
             FactsReader::new(&shape()).read(&record).map(|_| ()).unwrap_err().to_string()
         };
         assert_eq!(changed(|r| r.task = "three".into()), "the run has no task `three`");
-        assert_eq!(changed(|r| r.model = "x".repeat(9999)), format!("the run has no model `{}`", "x".repeat(80)));
+        assert_eq!(changed(|r| r.model = "x".repeat(9999)), format!("the run has no model `{}…`", "x".repeat(80)));
         assert_eq!(changed(|r| r.condition = String::new()), "the run has no condition ``");
         assert_eq!(changed(|r| drop(r.scores.pop())), "the record has 1 scores, but task `one` has 2 scorers");
         assert_eq!(changed(|r| r.scores.reverse()), "score 0 is by `f1`, but scorer 0 of task `one` is `exact`");

@@ -4,38 +4,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use proofmark_canon::{Digest, Value};
-use serde::Serialize;
 
 use super::plan::{ConditionPlan, Plan, ScorerPlan, TaskPlan};
 use super::text::{PromptSource, TextSource};
+use crate::manifest::AssetEntry;
+pub use crate::manifest::{AssetRole, HashMode};
 use crate::path::RelPath;
 use crate::store::{OpenError, read_bounded};
 use crate::yaml;
 
 /// The largest asset we read.
 const MAX_ASSET: u64 = 16 << 20;
-
-/// What a file is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AssetRole {
-    Brief,
-    Model,
-    Prompt,
-    Scorer,
-    System,
-    Token,
-}
-
-/// How a file was hashed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HashMode {
-    /// The exact bytes.
-    Raw,
-    /// The canonical JSON of the parsed value: comments, white space and key order do not matter.
-    Structured,
-}
 
 /// One file as it was read.
 #[derive(Debug, Clone)]
@@ -87,6 +66,17 @@ impl Assets {
 
     pub fn iter(&self) -> impl Iterator<Item = (AssetRole, &RelPath, &Asset)> {
         self.0.iter().map(|((role, path), asset)| (*role, path, asset))
+    }
+
+    /// What the manifest says of them, in a fixed order.
+    pub fn entries(&self) -> Vec<AssetEntry> {
+        let entry = |(role, path, asset): (AssetRole, &RelPath, &Asset)| AssetEntry {
+            digest: asset.digest,
+            mode: asset.mode,
+            path: path.to_string(),
+            role,
+        };
+        self.iter().map(entry).collect()
     }
 
     /// The text of a source that was loaded.

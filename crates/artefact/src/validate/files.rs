@@ -9,11 +9,12 @@ use proofmark_canon::json::check_canonical;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::finding::{Findings, Place, quote, shorten};
+use super::finding::{Findings, Place, quote};
 use super::record::shape_message;
 use super::{CheckedFile, ValidateError, codes, io_error};
 use crate::manifest::Manifest;
 use crate::store::{self, MAX_JSON, OpenError, names};
+use crate::text::excerpt;
 
 /// What planes 2 and 3 leave beside the run; they are checked by others.
 const OTHER_PLANES: [&str; 6] =
@@ -90,7 +91,7 @@ fn check_plane_1(dir: &Path, name: &str, manifest: &Manifest, findings: &mut Fin
 }
 
 fn check_other(dir: &Path, name: &str, findings: &mut Findings) -> Result<(), ValidateError> {
-    let shown = shorten(name, 200);
+    let shown = excerpt(name, 200);
     let place = Place::file(&shown);
     if name == names::WORK {
         findings.push(codes::LEFTOVER, place, || "work of an unfinished run is still there".to_owned());

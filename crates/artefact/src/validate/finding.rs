@@ -5,6 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::text::excerpt;
+
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -72,7 +74,7 @@ impl Findings {
             self.kept.push(Finding {
                 code: code.id,
                 file: place.file.to_owned(),
-                key: place.key.map(|key| shorten(key, 400)),
+                key: place.key.map(|key| excerpt(key, 400)),
                 line: place.line,
                 message: message(),
                 severity: code.severity,
@@ -113,7 +115,7 @@ impl<'a> Place<'a> {
 
 /// A text from a file as a message shows it: in backticks, bounded, without control characters.
 pub(super) fn quote(text: &str) -> String {
-    format!("`{}`", shorten(text, 120))
+    format!("`{}`", excerpt(text, 120))
 }
 
 /// Names in backticks, with commas between them; only the first ones of many.
@@ -124,23 +126,6 @@ pub(super) fn quote_all<T: AsRef<str>>(names: &[T]) -> String {
         list.push(format!("{} more", names.len() - SHOWN));
     }
     if list.is_empty() { "none".to_owned() } else { list.join(", ") }
-}
-
-/// At most `limit` characters, with control characters escaped: files are hostile, terminals obey.
-pub(super) fn shorten(text: &str, limit: usize) -> String {
-    let mut short = String::with_capacity(text.len().min(limit));
-    for (at, c) in text.chars().enumerate() {
-        if at == limit {
-            short.push('…');
-            break;
-        }
-        if c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
-            short.extend(c.escape_unicode());
-        } else {
-            short.push(c);
-        }
-    }
-    short
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 //!
 //! - [`Finding`], [`Outcome`] what comes out; [`CODES`] what codes mean.
 //! - `files` names and digests; `manifest` the manifest by itself.
-//! - `blocks` a long file on several threads; `view` and `record` one record; `order` all of them;
-//!   `duplicates` items that stand twice.
+//! - `blocks` a long file on several threads; `view` and `record` one record; `order` all of them.
 //! - `trajectories` the evidence against the records; `summary` the numbers made again.
 //!
 //! What cannot be checked from a run directory alone is listed in [`Outcome::not_checked`].
@@ -27,6 +26,7 @@
 //! | V016 | error | a dataset's rows are not the items of its task |
 //! | V017 | error | the host is named although artefacts were to be deterministic |
 //! | V018 | error | a number of the manifest is out of its range |
+//! | V019 | error | the run id does not follow from the resolved suite, the datasets and the assets |
 //! | V020 | error | a line is not one canonical JSON object |
 //! | V021 | error | the last line does not end |
 //! | V022 | error | a line is empty |
@@ -62,9 +62,9 @@
 
 mod blocks;
 mod codes;
-mod duplicates;
 mod files;
 mod finding;
+mod identity;
 mod manifest;
 mod order;
 mod record;
@@ -243,6 +243,7 @@ fn check_files(
             outcome.files.push(file);
         }
     }
+    identity::check_identity(dir, manifest, findings)?;
     trajectories::check_trajectories(dir, manifest, LONGEST_LINE, findings)?;
     outcome.files.extend(summary::check_summary(dir, manifest, whole, findings)?);
     Ok(())

@@ -4,12 +4,12 @@ use std::io;
 
 use super::blocks::Block;
 use super::codes;
-use super::duplicates::Duplicates;
 use super::finding::{Findings, MAX_FINDINGS, Place, quote};
 use super::record::{Checked, Entry, Fact};
 use super::view::RecordView;
 use crate::manifest::Manifest;
 use crate::record::Status;
+use crate::spill::{self, Duplicates};
 use crate::stats::{Aggregator, Facts, Shape};
 use crate::store::names::{MANIFEST, RECORDS};
 use crate::summary::Summary;
@@ -53,7 +53,7 @@ pub(super) struct Whole {
     pub(super) summary: Result<Summary, &'static str>,
 }
 
-/// How many marks of items are held in memory: 3 MB.
+/// How many marks of items are held in memory: 3.5 MB.
 const ROOM: usize = 128 * 1024;
 /// More cells than any real suite has; a manifest can claim as many as it likes.
 const MOST_CELLS: usize = 1 << 20;
@@ -70,7 +70,7 @@ impl<'m> Order<'m> {
             current: None,
             items: vec![0; manifest.tasks.len()],
             item_number: 0,
-            duplicates: Duplicates::new(ROOM),
+            duplicates: Duplicates::new(ROOM, None),
             statuses: [0; 5],
             scored: vec![false; manifest.conditions.requested.len()],
             unreadable: 0,
@@ -109,7 +109,7 @@ impl<'m> Order<'m> {
         if self.place(block, fact, findings) {
             self.item_number += 1;
             self.items[fact.task] += 1;
-            self.duplicates.push(mark(fact), fact.line)?;
+            self.duplicates.push(mark(fact), spill::Place { file: 0, number: fact.line })?;
         }
         let scores = &checked.verdicts[fact.verdicts.clone()];
         self.scored[fact.condition] |= !scores.is_empty();
@@ -217,13 +217,13 @@ impl<'m> Order<'m> {
                 )
             });
         }
-        let duplicates = std::mem::replace(&mut self.duplicates, Duplicates::new(0)).finish(MAX_FINDINGS)?;
-        let listed = duplicates.lowest.len() as u64;
-        for twice in &duplicates.lowest {
-            findings.push(codes::DUPLICATE_ITEM, Place::line(RECORDS, twice.line), || {
+        let duplicates = std::mem::replace(&mut self.duplicates, Duplicates::new(0, None)).finish(MAX_FINDINGS)?;
+        let listed = duplicates.earliest.len() as u64;
+        for twice in &duplicates.earliest {
+            findings.push(codes::DUPLICATE_ITEM, Place::line(RECORDS, twice.again.number), || {
                 format!(
                     "the item that starts here has the id of the one in line {}; expected each id once",
-                    twice.first
+                    twice.first.number
                 )
             });
         }

@@ -6,19 +6,21 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use proofmark_canon::SampleKey;
 use proofmark_canon::json::check_canonical;
 use proofmark_canon::seed::SampleSeed;
-use proofmark_canon::{Digest, SampleKey};
 use serde::Deserialize;
 
 use super::blocks::Block;
 use super::codes;
-use super::finding::{Findings, Place, quote, quote_all, shorten};
+use super::finding::{Findings, Place, quote, quote_all};
 use super::view::{RecordView, ScoreView};
 use crate::manifest::Manifest;
 use crate::record::{Output, RECORD_SCHEMA, SCORER_ERROR, SampleError, Status, Usage, output_fingerprint};
+use crate::spill::mark;
 use crate::stats::Verdict;
 use crate::store::names::RECORDS;
+use crate::text::excerpt;
 
 /// A manifest as records are held against it.
 pub(super) struct Rules<'m> {
@@ -197,7 +199,7 @@ pub(super) fn check_form<'a, T: Deserialize<'a>>(
 pub(super) fn shape_message(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
-    format!("{} at byte {}; expected the shape of the schema", shorten(what, 200), error.column())
+    format!("{} at byte {}; expected the shape of the schema", excerpt(what, 200), error.column())
 }
 
 fn check_record(rules: &Rules<'_>, number: u64, record: &RecordView<'_>, checked: &mut Checked) -> Option<Fact> {
@@ -223,8 +225,6 @@ fn check_record(rules: &Rules<'_>, number: u64, record: &RecordView<'_>, checked
     // A value out of range was reported; the statistics are not made for one.
     let verdict = |score: &ScoreView<'_>| Verdict { value: score.value.clamp(0.0, 1.0), passed: score.passed };
     checked.verdicts.extend(record.scores.iter().map(verdict));
-    let mut item = [0; 16];
-    item.copy_from_slice(&Digest::of(record.item_id.as_bytes()).as_bytes()[..16]);
     Some(Fact {
         line: number,
         span: 0..0,
@@ -233,7 +233,7 @@ fn check_record(rules: &Rules<'_>, number: u64, record: &RecordView<'_>, checked
         model,
         condition,
         sample: record.sample,
-        item,
+        item: mark(record.item_id.as_bytes()),
         usage: if usage_ok { record.usage } else { Usage::default() },
         verdicts: first..checked.verdicts.len(),
     })

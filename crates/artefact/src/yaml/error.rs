@@ -6,6 +6,7 @@ use serde::de::{self, Expected, Unexpected};
 
 use super::node::Span;
 use super::suggest::suggest;
+use crate::text::{self, escaped};
 
 /// A document that cannot be accepted.
 ///
@@ -24,12 +25,12 @@ pub struct YamlError {
 
 impl YamlError {
     pub fn new(message: impl AsRef<str>) -> Self {
-        Self { message: printable(message.as_ref()), hint: None, span: None }
+        Self { message: escaped(message.as_ref()), hint: None, span: None }
     }
 
     /// Sets the hint.
     pub fn with_hint(mut self, hint: impl AsRef<str>) -> Self {
-        self.hint = Some(printable(hint.as_ref()));
+        self.hint = Some(escaped(hint.as_ref()));
         self
     }
 
@@ -106,39 +107,7 @@ pub(super) fn one_of(words: &[&str]) -> String {
 
 /// The start of a text that may be very long.
 pub(super) fn excerpt(text: &str) -> String {
-    const MOST: usize = 60;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-/// Escapes what a terminal would obey: control characters, line ends and changes of direction.
-pub(super) fn printable(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        push_printable(character, &mut out);
-    }
-    out
-}
-
-pub(super) fn push_printable(character: char, out: &mut String) {
-    match character {
-        '\n' => out.push_str("\\n"),
-        '\r' => out.push_str("\\r"),
-        '\t' => out.push_str("\\t"),
-        _ if is_unprintable(character) => {
-            out.push_str("\\u{");
-            out.push_str(&format!("{:x}", u32::from(character)));
-            out.push('}');
-        }
-        _ => out.push(character),
-    }
-}
-
-fn is_unprintable(character: char) -> bool {
-    character.is_control()
-        || matches!(character, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    text::excerpt(text, 60)
 }
 
 fn in_words(found: &Unexpected<'_>) -> String {

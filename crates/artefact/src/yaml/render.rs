@@ -1,14 +1,15 @@
 //! An error as a person sees it: the place, the line, a mark under the word, the hint.
 
-use super::error::{YamlError, printable, push_printable};
+use super::error::YamlError;
 use super::node::Span;
+use crate::text::{escaped, push_escaped};
 
 impl YamlError {
     /// Returns the error with its place and the line it is about, as plain text without a final newline.
     ///
     /// `source` is the text that was loaded; a place that it does not have is shown without its line.
     pub fn render(&self, file: &str, source: &str) -> String {
-        let mut out = printable(file);
+        let mut out = escaped(file);
         if let Some(span) = self.span {
             out.push_str(&format!(":{}:{}", span.line, span.column));
         }
@@ -47,7 +48,7 @@ fn snippet(span: Span, source: &str) -> Option<String> {
         let length = shown.len();
         match character {
             '\t' => shown.push(' '),
-            _ => push_printable(*character, &mut shown),
+            _ => push_escaped(*character, &mut shown),
         }
         let columns: usize = shown[length..].chars().map(columns_of).sum();
         if index < at {

@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use proofmark_artefact::manifest::Platform;
+use proofmark_artefact::number::count;
 use proofmark_artefact::store::OnExisting;
 use proofmark_artefact::store::names;
 use proofmark_artefact::suite::assets::AssetError;
 use proofmark_artefact::suite::resolve::Overrides;
 use proofmark_artefact::summary::Summary;
+use proofmark_artefact::text::visible;
 use proofmark_canon::RunId;
 use proofmark_run::execute::{self, Options, Outcome, RunError};
 use proofmark_run::ready::{Ready, ReadyError, World};
@@ -22,7 +24,6 @@ use crate::settings::Settings;
 use crate::ui::progress::Meter;
 use crate::ui::results::results;
 use crate::ui::table::{Align, render};
-use crate::ui::text::{grouped, printable};
 
 pub(crate) fn run(args: &RunArgs, settings: &Settings) -> Result<Exit, Failure> {
     let ready = load(&args.suite, args.root.clone(), &overrides(args), settings)?;
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings) -> Result<Exit, Failure> 
     }
     if counts.errored > 0 {
         let style = settings.style.stderr;
-        let errored = format!("{} of {} samples errored", grouped(counts.errored), grouped(counts.attempted));
+        let errored = format!("{} of {} samples errored", count(counts.errored), count(counts.attempted));
         let (mark, rest) = match exit {
             Exit::Holds => (style.warn("warning: "), " (allowed by --allow-errors)"),
             _ => (style.error("error: "), ""),
@@ -138,17 +139,17 @@ fn text(outcome: &Outcome, settings: &Settings) -> String {
     let mut out = results(&outcome.summary, style, settings.width);
     out.push('\n');
     let manifest = &outcome.manifest;
-    let samples = format!("{} samples, run {}", grouped(manifest.record_count), manifest.run_id);
+    let samples = format!("{} samples, run {}", count(manifest.record_count), manifest.run_id);
     let how = match (outcome.was_complete, outcome.resumed) {
         (true, _) => ", already complete".to_owned(),
         (_, 0) => String::new(),
-        (_, resumed) => format!(", {} of them resumed", grouped(resumed)),
+        (_, resumed) => format!(", {} of them resumed", count(resumed)),
     };
     out.push_str(&format!("{}{how}\n", style.bold(&samples)));
     for name in names::PLANE_1 {
         let path = outcome.run_dir.join(name);
         if name == names::MANIFEST || manifest.artifacts.contains_key(name) {
-            out.push_str(&format!("  {}\n", printable(&path.display().to_string())));
+            out.push_str(&format!("  {}\n", visible(&path.display().to_string())));
         }
     }
     out
@@ -237,16 +238,16 @@ fn dry_run(ready: &Ready, args: &RunArgs, settings: &Settings) -> Result<Exit, F
         .iter()
         .map(|task| {
             vec![
-                printable(&task.task),
-                printable(&task.scorers.join(", ")),
-                grouped(task.items),
-                grouped(task.rows_skipped),
-                grouped(task.calls),
+                visible(&task.task),
+                visible(&task.scorers.join(", ")),
+                count(task.items),
+                count(task.rows_skipped),
+                count(task.calls),
             ]
         })
         .collect();
     let mut out = render(&head, &rows, settings.width);
-    let names = |list: Vec<&str>| printable(&list.join(", "));
+    let names = |list: Vec<&str>| visible(&list.join(", "));
     out.push_str(&format!(
         "\nmodels: {}\nconditions: {}\nsamples an item: {} models × {} conditions × n = {} gives {per_item}\n",
         names(plan.models.iter().map(|model| model.id.as_str()).collect()),
@@ -257,10 +258,10 @@ fn dry_run(ready: &Ready, args: &RunArgs, settings: &Settings) -> Result<Exit, F
     ));
     out.push_str(&format!(
         "estimated calls: {}, {} at once\nrun {} would go to {}\nnothing was asked and nothing was written\n",
-        grouped(samples),
+        count(samples),
         args.concurrency,
         ready.run_id,
-        printable(&run_dir.display().to_string()),
+        visible(&run_dir.display().to_string()),
     ));
     settings.print(&out)?;
     Ok(Exit::Holds)

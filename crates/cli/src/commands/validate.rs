@@ -1,13 +1,14 @@
 //! `proofmark validate`.
 
+use proofmark_artefact::number::count;
 use proofmark_artefact::suite::resolve::Overrides;
+use proofmark_artefact::text::visible;
 use proofmark_artefact::validate::{Outcome, Severity, validate_run};
 
 use super::run::{load, to_json};
 use crate::args::{TextOrJson, ValidateArgs};
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
-use crate::ui::text::{grouped, printable};
 
 pub(crate) fn run(args: &ValidateArgs, settings: &Settings) -> Result<Exit, Failure> {
     if args.path.is_dir() {
@@ -30,7 +31,7 @@ fn text(outcome: &Outcome, settings: &Settings) -> String {
     let style = settings.style.stdout;
     let mut out = String::new();
     for finding in &outcome.findings {
-        let line = printable(&finding.to_string());
+        let line = visible(&finding.to_string());
         out.push_str(&match finding.severity {
             Severity::Error => style.bad(&line),
             Severity::Warning => style.warn(&line),
@@ -39,13 +40,13 @@ fn text(outcome: &Outcome, settings: &Settings) -> String {
     }
     let hidden = outcome.total - outcome.findings.len() as u64;
     if hidden > 0 {
-        out.push_str(&format!("… and {} more findings\n", grouped(hidden)));
+        out.push_str(&format!("… and {} more findings\n", count(hidden)));
     }
-    let records = grouped(outcome.records);
+    let records = count(outcome.records);
     out.push_str(&if outcome.holds() {
         style.good(&format!("valid: {records} records and every file they are bound to\n"))
     } else {
-        style.bad(&format!("not valid: {} findings in {records} records\n", grouped(outcome.total)))
+        style.bad(&format!("not valid: {} findings in {records} records\n", count(outcome.total)))
     });
     for note in &outcome.not_checked {
         out.push_str(&format!("{} {note}\n", style.dim("not checked:")));
@@ -79,7 +80,7 @@ fn validate_suite(args: &ValidateArgs, settings: &Settings) -> Result<Exit, Fail
             )
         }
         TextOrJson::Text => {
-            settings.style.stdout.good(&format!("valid: {} samples, run {}\n", grouped(ready.samples()), ready.run_id))
+            settings.style.stdout.good(&format!("valid: {} samples, run {}\n", count(ready.samples()), ready.run_id))
         }
     };
     settings.print(&out)?;

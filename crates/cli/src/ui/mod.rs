@@ -4,4 +4,3 @@ pub(crate) mod progress;
 pub(crate) mod results;
 pub(crate) mod style;
 pub(crate) mod table;
-pub(crate) mod text;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use proofmark_run::collect::{Observer, Progress};
 
-use super::text::grouped;
+use proofmark_artefact::number::count;
 
 /// Shows how far a run is, on stderr.
 pub(crate) struct Meter {
@@ -45,12 +45,12 @@ impl Meter {
         let elapsed = self.start.elapsed().as_secs_f64().max(1e-6);
         let fresh = progress.done - self.before.unwrap_or(0);
         let rate = fresh as f64 / elapsed;
-        let mut text = format!("{}/s", grouped(rate as u64));
+        let mut text = format!("{}/s", count(rate as u64));
         if rate < 10.0 {
             text = format!("{rate:.1}/s");
         }
         if progress.errors > 0 {
-            text.push_str(&format!(", {} errors", grouped(progress.errors)));
+            text.push_str(&format!(", {} errors", count(progress.errors)));
         }
         if fresh > 0 && progress.done < progress.samples {
             let left = (progress.samples - progress.done) as f64 / rate;
@@ -77,7 +77,7 @@ impl Observer for Meter {
                 let elapsed = self.start.elapsed();
                 if elapsed >= *due {
                     *due = elapsed + LINE_EVERY;
-                    let (done, samples) = (grouped(progress.done), grouped(progress.samples));
+                    let (done, samples) = (count(progress.done), count(progress.samples));
                     let _ = writeln!(std::io::stderr(), "{done} of {samples} samples, {text}");
                 }
             }

@@ -2,11 +2,15 @@
 
 use std::fmt::Write as _;
 
+use proofmark_artefact::number::{count, percent};
 use proofmark_artefact::summary::{Comparison, Estimate, Summary};
+use proofmark_artefact::text::visible;
 
 use super::style::Style;
 use super::table::{Align, render};
-use super::text::{grouped, percent, printable};
+
+/// The most rows of the table of tasks.
+const MOST_CELLS: usize = 40;
 
 /// The headline table, differences between conditions, and per-task means.
 pub(crate) fn results(summary: &Summary, style: Style, width: usize) -> String {
@@ -25,13 +29,13 @@ pub(crate) fn results(summary: &Summary, style: Style, width: usize) -> String {
         .iter()
         .map(|row| {
             vec![
-                printable(&row.model),
-                printable(&row.condition),
+                visible(&row.model),
+                visible(&row.condition),
                 mean(row.estimate.as_ref()),
                 interval(row.estimate.as_ref()),
-                grouped(row.counts.passed),
-                grouped(row.counts.scored),
-                grouped(row.counts.errored),
+                count(row.counts.passed),
+                count(row.counts.scored),
+                count(row.counts.errored),
             ]
         })
         .collect();
@@ -40,30 +44,34 @@ pub(crate) fn results(summary: &Summary, style: Style, width: usize) -> String {
         out.push('\n');
         let head = [
             ("task", Align::Left),
+            ("scorer", Align::Left),
             ("model", Align::Left),
             ("condition", Align::Left),
-            ("scorer", Align::Left),
             ("mean", Align::Right),
             ("95% interval", Align::Right),
         ];
         let rows: Vec<Vec<String>> = summary
             .cells
             .iter()
+            .filter(|cell| cell.primary)
             .map(|cell| {
                 vec![
-                    printable(&cell.task),
-                    printable(&cell.model),
-                    printable(&cell.condition),
-                    printable(&cell.scorer),
+                    visible(&cell.task),
+                    visible(&cell.scorer),
+                    visible(&cell.model),
+                    visible(&cell.condition),
                     mean(cell.estimate.as_ref()),
                     interval(cell.estimate.as_ref()),
                 ]
             })
             .collect();
-        const MOST_CELLS: usize = 40;
         out.push_str(&render(&head, &rows[..rows.len().min(MOST_CELLS)], width));
         if rows.len() > MOST_CELLS {
             let _ = writeln!(out, "… and {} more in summary.json", rows.len() - MOST_CELLS);
+        }
+        let others = summary.cells.iter().filter(|cell| !cell.primary).count();
+        if others > 0 {
+            let _ = writeln!(out, "{}", style.dim("the report also shows the tasks' other scorers"));
         }
     }
     let whole: Vec<&Comparison> = summary.comparisons.iter().filter(|c| c.task.is_none()).collect();
@@ -87,13 +95,13 @@ fn describe(comparison: &Comparison, style: Style) -> String {
     };
     format!(
         "{}: {} against {}: {points} (95% interval {low:+.1} to {high:+.1}, {} items: {} better, {} same, {} worse)",
-        printable(&comparison.model),
-        printable(&comparison.condition),
-        printable(&comparison.baseline),
-        grouped(comparison.items),
-        grouped(comparison.wins),
-        grouped(comparison.ties),
-        grouped(comparison.losses),
+        visible(&comparison.model),
+        visible(&comparison.condition),
+        visible(&comparison.baseline),
+        count(comparison.items),
+        count(comparison.wins),
+        count(comparison.ties),
+        count(comparison.losses),
     )
 }
 

@@ -1,6 +1,6 @@
 //! Tables that fit the terminal.
 
-use super::text::cut;
+use proofmark_artefact::text::cut;
 
 /// How a column is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,8 +13,8 @@ use proofmark_canon::{Digest, Map, Value};
 use super::error::{At, Problem};
 use super::jsonl::has_byte_order_mark;
 use super::lines::{Line, Lines};
+use super::names::show;
 use super::source::{Failure, Row, RowResult, read_failed};
-use super::suggest::show;
 
 pub(super) struct CsvRows<R> {
     lines: Lines<R>,

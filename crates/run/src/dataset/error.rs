@@ -4,12 +4,13 @@ use std::fmt;
 use std::io;
 
 use proofmark_artefact::path::RelPathError;
+use proofmark_artefact::yaml::suggest;
 use proofmark_canon::Digest;
 use proofmark_canon::json::ParseError;
 
 use super::hub::error::HubProblem;
 use super::item::MAX_ID_BYTES;
-use super::suggest;
+use super::names;
 
 /// A dataset that cannot be used, and where that shows.
 #[derive(Debug)]
@@ -124,7 +125,7 @@ pub enum Problem {
     LineTooLong { limit: usize },
     #[error("not valid UTF-8")]
     NotUtf8,
-    #[error("the row has no field `{field}`, which `{role}` names; it has {}", suggest::list(.available))]
+    #[error("the row has no field `{field}`, which `{role}` names; it has {}", names::list(.available))]
     MissingField { role: Role, field: String, available: Vec<String> },
     #[error("the field `{field}`, which `{role}` names, must be {expected}, found {found}")]
     FieldKind { role: Role, field: String, expected: &'static str, found: &'static str },
@@ -235,8 +236,9 @@ impl Problem {
             }
             Self::NotUtf8 => "save the file as UTF-8",
             Self::MissingField { field, available, .. } => {
-                return suggest::nearest(field, available.iter().map(String::as_str))
-                    .map(|near| format!("did you mean `{near}`?"));
+                // A row may have any number of fields; the message lists a dozen.
+                return suggest(field, available.iter().take(200).map(String::as_str))
+                    .map(|near| format!("did you mean `{}`?", names::show(near)));
             }
             Self::FieldKind { role: Role::Choices, .. } => "name a field that holds a list of options",
             Self::FieldKind { .. } => return None,

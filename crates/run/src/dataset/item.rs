@@ -7,7 +7,7 @@ use proofmark_artefact::suite::plan::DatasetPlan;
 use proofmark_canon::{Digest, Map, Value};
 
 use super::error::{Problem, Role};
-use super::suggest::show;
+use super::names::show;
 
 /// The longest id, in bytes.
 pub const MAX_ID_BYTES: usize = 512;

@@ -18,24 +18,22 @@
 //! - `shuffle` orders items by a keyed hash of seed and id, so an item's place does not depend on the order of the file.
 //!
 //! Parts: [`error`] what can be wrong, [`context`] what the caller hands in, [`item`] rows to items, [`source`] where rows
-//! come from ([`jsonl`], [`csv`], [`parquet`] and inline), [`lines`] bounded lines, [`duplicates`] and
-//! [`shuffle`] on top of [`sort`], [`prepared`] the two passes, [`hub`] the Hugging Face hub.
+//! come from ([`jsonl`], [`csv`], [`parquet`] and inline), [`lines`] bounded lines, [`names`] names in messages,
+//! [`shuffle`] the seeded order, [`prepared`] the two passes, [`hub`] the Hugging Face hub.
 
 mod context;
 mod csv;
-mod duplicates;
 mod error;
 mod hub;
 mod item;
 mod jsonl;
 mod lines;
+mod names;
 mod parquet;
 mod prepared;
 mod quiet;
 mod shuffle;
-mod sort;
 mod source;
-mod suggest;
 
 pub use context::{DataContext, HubContext, Secret, Tuning};
 pub use error::{At, DatasetError, Problem, Role};

@@ -18,14 +18,15 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::reader::RowIter;
 use parquet::record::{Field, Row as ParquetRow};
 use parquet::schema::types::Type;
+use proofmark_artefact::text::excerpt;
 use proofmark_canon::json::Integers;
 use proofmark_canon::{Digest, Map, Number, Value};
 
 use super::error::{At, Problem};
 use super::lines::digest_of;
+use super::names::show;
 use super::quiet::without_panic;
 use super::source::{Row, RowResult, read_failed};
-use super::suggest::{show, show_up_to};
 
 pub(super) struct ParquetRows {
     /// `None` after a failure, when the reader's state cannot be trusted.
@@ -81,7 +82,7 @@ impl ParquetRows {
 }
 
 fn refused(error: parquet::errors::ParquetError) -> Problem {
-    Problem::Parquet(show_up_to(200, &error.to_string()))
+    Problem::Parquet(excerpt(&error.to_string(), 200))
 }
 
 fn malformed() -> Problem {

@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
+use proofmark_artefact::spill::{Duplicate, Duplicates, Place, mark};
 use proofmark_artefact::suite::config::{Format, OnBadRow};
 use proofmark_artefact::suite::plan::DatasetPlan;
 use proofmark_canon::Digest;
 use proofmark_canon::json::Integers;
 
 use super::context::DataContext;
-use super::duplicates::{Ids, Place};
 use super::error::{At, DatasetError, Problem};
 use super::hub;
 use super::item::{Item, Mapping, is_inside};
 use super::jsonl::parse_row;
+use super::names::show;
 use super::shuffle::{self, Order, Shuffler};
 use super::source::{Kind, Origin, ReadRules, Rows, Source, Stamp, read_failed};
-use super::suggest::show;
 
 /// Reads a dataset once: checks every row, computes the digest, counts, and finds duplicate ids.
 ///
@@ -182,7 +182,7 @@ struct FirstPass {
 
 fn first_pass(reading: &Reading, plan: &DatasetPlan, context: &DataContext) -> Result<FirstPass, DatasetError> {
     let scratch = context.scratch.as_deref();
-    let mut ids = Ids::new(context.tuning.sort_entries, scratch);
+    let mut ids = Duplicates::new(context.tuning.sort_entries, scratch);
     let mut shuffler = plan.shuffle.map(|seed| Shuffler::new(seed, plan.limit, &context.tuning, scratch));
     // Without a shuffle the first rows are the items; nothing behind them matters.
     let stop = if shuffler.is_some() { u64::MAX } else { plan.limit.unwrap_or(u64::MAX) };
@@ -203,7 +203,7 @@ fn first_pass(reading: &Reading, plan: &DatasetPlan, context: &DataContext) -> R
             };
             let (at, item) = item?;
             let place = Place { file, number: number_of(at) };
-            ids.note(&item.id, place).map_err(|error| source.fail(None, scratch_failed(error)))?;
+            ids.push(mark(item.id.as_bytes()), place).map_err(|error| source.fail(None, scratch_failed(error)))?;
             if let Some(shuffler) = &mut shuffler {
                 let pushed = shuffler.push(&item.id, place, &canonical);
                 pushed.map_err(|error| source.fail(None, scratch_failed(error)))?;
@@ -218,8 +218,8 @@ fn first_pass(reading: &Reading, plan: &DatasetPlan, context: &DataContext) -> R
         pass.stamps.push(stamp);
     }
     let whole = |error| DatasetError::new(shown_name(plan), None, scratch_failed(error));
-    if let Some((first, second)) = ids.first_duplicate().map_err(whole)? {
-        return Err(duplicate(reading, first, second));
+    if let Some(twice) = ids.finish(1).map_err(whole)?.earliest.first() {
+        return Err(duplicate(reading, twice));
     }
     pass.order = shuffler.map(Shuffler::finish).transpose().map_err(whole)?;
     if let (Some(_), Some(limit)) = (&pass.order, plan.limit) {
@@ -228,17 +228,18 @@ fn first_pass(reading: &Reading, plan: &DatasetPlan, context: &DataContext) -> R
     Ok(pass)
 }
 
-fn duplicate(reading: &Reading, first: Place, second: Place) -> DatasetError {
-    let (before, source) = (&reading.sources[first.file as usize], &reading.sources[second.file as usize]);
+fn duplicate(reading: &Reading, twice: &Duplicate) -> DatasetError {
+    let Duplicate { first, again } = *twice;
+    let (before, source) = (&reading.sources[first.file as usize], &reading.sources[again.file as usize]);
     let first_at = before.at(first.number);
     let shown =
-        if first.file == second.file { first_at.to_string() } else { format!("{first_at} of `{}`", before.shown) };
+        if first.file == again.file { first_at.to_string() } else { format!("{first_at} of `{}`", before.shown) };
     let problem = Problem::DuplicateId {
-        id: show(&reading.id_at(second).unwrap_or_default()),
+        id: show(&reading.id_at(again).unwrap_or_default()),
         first: shown,
         from_digest: reading.mapping.id_is_digest(),
     };
-    source.fail(Some(source.at(second.number)), problem)
+    source.fail(Some(source.at(again.number)), problem)
 }
 
 /// Items in final order.

@@ -6,14 +6,14 @@
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use proofmark_artefact::spill::{Place, Sorted, Sorter, Walk, scratch_file};
 use proofmark_canon::seed::derive;
 
 use super::context::Tuning;
-use super::duplicates::Place;
-use super::sort::{Sorted, Sorter, Walk, read_at, scratch_file};
 
 const KEY: usize = 16;
 const ENTRY: usize = KEY + 8 + 4;
@@ -167,7 +167,7 @@ impl SpoolWriter {
             self.flush()?;
         }
         Ok(match self.file {
-            Some(file) => Spool::File(Mutex::new(file)),
+            Some(file) => Spool::File(file),
             None => Spool::Memory(self.buffer),
         })
     }
@@ -175,13 +175,13 @@ impl SpoolWriter {
 
 enum Spool {
     Memory(Vec<u8>),
-    File(Mutex<File>),
+    File(File),
 }
 
 impl Spool {
     fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         match self {
-            Self::File(file) => read_at(file, offset, buffer),
+            Self::File(file) => file.read_exact_at(buffer, offset),
             Self::Memory(bytes) => {
                 let start = usize::try_from(offset).map_err(|_| io::ErrorKind::UnexpectedEof)?;
                 let from = bytes.get(start..start + buffer.len()).ok_or(io::ErrorKind::UnexpectedEof)?;

@@ -343,7 +343,7 @@ pub(super) mod tests {
     thread_local! { static SCORERS: Vec<Scorer> = pure(); }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 800, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
         fn every_verdict_is_sound_for_any_answer_and_target(

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::escape::one_line;
 use super::{answer, outcome, verdict};
 use crate::diff::{Change, Class, Comparison, GateFailure, Gates};
+use crate::text::one_line;
 
 /// GitHub shows ten annotations of a level and step; more would push each other out.
 const MOST_OF_A_LEVEL: usize = 10;

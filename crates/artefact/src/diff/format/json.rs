@@ -13,6 +13,7 @@ pub const DIFF_SCHEMA: u32 = 1;
 
 /// What `diff --format json` prints.
 #[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[schemars(rename = "Diff")]
 pub struct Document<'a> {
     /// The base.

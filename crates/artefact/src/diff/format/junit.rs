@@ -7,10 +7,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::escape::{one_line, visible, xml};
+use super::escape::xml;
 use super::{answer, outcome, verdict};
 use crate::diff::gate::samples;
 use crate::diff::{CellDifference, Change, Class, Comparison, GateFailure, Gates};
+use crate::text::{one_line, visible};
 
 const MOST_EXAMPLES: usize = 20;
 

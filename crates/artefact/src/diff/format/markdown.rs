@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use similar::{ChangeTag, TextDiff};
 
-use super::escape::{fence, markdown as plain, one_line, visible};
+use super::escape::{fence, markdown as plain};
 use super::{changed_cells, notes, pass_rate, percent, plural, significance_lines, verdict, verdict_of};
 use crate::diff::{Change, Class, Comparison, Excerpt, GateFailure, Sample};
+use crate::text::{one_line, visible};
 
 /// GitHub takes 65,536 characters; this leaves room for what someone puts around it.
 const MOST_BYTES: usize = 60_000;
@@ -19,8 +20,9 @@ const LINE: usize = 300;
 pub fn markdown(comparison: &Comparison, failures: &[GateFailure], limit: usize) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail: results of `write!` below are dropped.
-    let mark = if failures.is_empty() { "✅" } else { "❌" };
-    let _ = writeln!(out, "### {mark} Proofmark diff\n\n**{}**\n", plain(&verdict(comparison)));
+    // No mark of success: without a gate nothing was asked for that could hold.
+    let mark = if failures.is_empty() { "" } else { "❌ " };
+    let _ = writeln!(out, "### {mark}Proofmark diff\n\n**{}**\n", plain(&verdict(comparison)));
     for failure in failures {
         let _ = writeln!(out, "- ❌ **{}**: {}", plain(&failure.gate), plain(&failure.message));
     }

@@ -21,7 +21,7 @@ pub use junit::junit;
 pub use markdown::markdown;
 pub use text::{Palette, TextStyle, text};
 
-use escape::one_line;
+use crate::text::one_line;
 
 use super::gate::p_text;
 use super::{CellDifference, CellSide, Comparison, Sample, Significance, Trajectories};

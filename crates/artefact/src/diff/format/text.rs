@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::escape::{one_line, visible};
 use super::words::{Part, Tag, word_diff};
 use super::{changed_cells, notes, pass_rate, plural, significance_lines, verdict, verdict_of};
 use crate::diff::{Change, Class, Comparison, Excerpt, FileDifference, GateFailure, RunSide, Sample};
+use crate::text::{one_line, visible};
 
 /// How to write for a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

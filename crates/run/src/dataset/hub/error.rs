@@ -4,7 +4,7 @@ use std::io;
 
 use proofmark_canon::Digest;
 
-use crate::dataset::suggest;
+use crate::dataset::names;
 
 /// Why a hub dataset cannot be had. No variant ever holds the token.
 #[derive(Debug, thiserror::Error)]
@@ -44,15 +44,15 @@ pub enum HubProblem {
     Sha256 { path: String, expected: Digest, found: Digest },
     #[error("the hub lists `{0}`, which is not a path inside the repository")]
     UnsafePath(String),
-    #[error("no data files for {wanted}; the repository has {}", suggest::list(.candidates))]
+    #[error("no data files for {wanted}; the repository has {}", names::list(.candidates))]
     NoData { wanted: String, candidates: Vec<String> },
-    #[error("several sets of files fit {wanted}: {}", suggest::list(.candidates))]
+    #[error("several sets of files fit {wanted}: {}", names::list(.candidates))]
     Ambiguous { wanted: String, candidates: Vec<String> },
     #[error("the split has {found} of its {expected} files")]
     MissingShards { found: usize, expected: usize },
     #[error("the repository has no data files, only the loading script `{script}`, which is never run")]
     ScriptOnly { script: String },
-    #[error("no file fits `{pattern}` of `data_files`; the repository has {}", suggest::list(.candidates))]
+    #[error("no file fits `{pattern}` of `data_files`; the repository has {}", names::list(.candidates))]
     NoMatch { pattern: String, candidates: Vec<String> },
     #[error("`{path}` is of no kind that can be read")]
     UnknownKind { path: String },

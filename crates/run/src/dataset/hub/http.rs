@@ -13,7 +13,7 @@ use super::cache::{Cache, failed};
 use super::error::HubProblem;
 use super::{Entry, Repo, is_commit, pick};
 use crate::dataset::context::{HubContext, Secret};
-use crate::dataset::suggest::show;
+use crate::dataset::names::show;
 
 const ATTEMPTS: u32 = 5;
 const REDIRECTS: usize = 5;

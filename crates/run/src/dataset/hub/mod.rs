@@ -83,7 +83,7 @@ impl std::str::FromStr for Repo {
             Some((owner, name)) if is_good(owner) && is_good(name) => {
                 Ok(Self { owner: owner.to_owned(), name: name.to_owned() })
             }
-            _ => Err(HubProblem::Repo(super::suggest::show(text))),
+            _ => Err(HubProblem::Repo(super::names::show(text))),
         }
     }
 }
@@ -117,7 +117,7 @@ async fn fetch(plan: &DatasetPlan, strict: bool, hub: &HubContext, repo: &Repo) 
     let revision = plan.revision.as_deref().unwrap_or(DEFAULT_REVISION);
     let commit = match revision {
         commit if is_commit(commit) => commit.to_owned(),
-        revision if hub.offline => return Err(HubProblem::OfflineRevision(super::suggest::show(revision))),
+        revision if hub.offline => return Err(HubProblem::OfflineRevision(super::names::show(revision))),
         revision => client.resolve(revision).await?,
     };
     let cache = Cache::new(&hub.cache_dir, repo, &commit);

@@ -12,8 +12,8 @@ use proofmark_artefact::suite::plan::DatasetPlan;
 
 use super::Entry;
 use super::error::HubProblem;
+use crate::dataset::names::show;
 use crate::dataset::source::Kind;
-use crate::dataset::suggest::show;
 
 /// The split that is read when the suite names none.
 const DEFAULT_SPLIT: &str = "test";

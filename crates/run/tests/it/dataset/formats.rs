@@ -198,11 +198,11 @@ fn a_damaged_parquet_file_is_an_error_and_never_a_panic() {
     }
     // Whatever one changed byte does, it ends in rows or an error.
     let mut refused = 0;
-    for at in (0..good.len()).step_by(7) {
+    for at in (0..good.len()).step_by(11) {
         let mut bytes = good.clone();
         bytes[at] ^= 0x5a;
         folder.put("d.parquet", &bytes);
         refused += u32::from(folder.items(&plan).is_err());
     }
-    assert!(refused > 50, "{refused}");
+    assert!(refused > 30, "{refused}");
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use proofmark_canon::json::append_number;
 
 /// A count with its thousands apart: `12,345`.
-pub(super) fn count(number: u64) -> String {
+pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
@@ -18,17 +18,17 @@ pub(super) fn count(number: u64) -> String {
 }
 
 /// A count with its noun: `1 item`, `2 items`.
-pub(super) fn counted(number: u64, one: &str, many: &str) -> String {
+pub fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
 /// A part of one as a percentage: `83.3%`.
-pub(super) fn percent(part: f64) -> String {
+pub fn percent(part: f64) -> String {
     format!("{}%", tenths(part * 100.0))
 }
 
 /// A mean as a percentage. What is not quite all, or not quite nothing, does not look like it.
-pub(super) fn mean(part: f64) -> String {
+pub(crate) fn mean(part: f64) -> String {
     match percent(part) {
         text if text == "100.0%" && part < 1.0 => ">99.9%".to_owned(),
         text if text == "0.0%" && part > 0.0 => "<0.1%".to_owned(),
@@ -37,25 +37,25 @@ pub(super) fn mean(part: f64) -> String {
 }
 
 /// A difference of parts in percentage points, with its sign: `+12.0`.
-pub(super) fn points(difference: f64) -> String {
+pub(crate) fn points(difference: f64) -> String {
     let text = tenths(difference * 100.0);
     if text.starts_with(MINUS) || text == "0.0" { text } else { format!("+{text}") }
 }
 
 /// A coverage such as `95%`, without decimals that say nothing.
-pub(super) fn level(level: f64) -> String {
+pub(crate) fn level(level: f64) -> String {
     let mut text = plain((level * 1000.0).round() / 10.0);
     text.push('%');
     text
 }
 
 /// A value from 0 to 1 as a scorer gave it, to three decimals: `0.667`, `1`.
-pub(super) fn value(value: f64) -> String {
+pub(crate) fn value(value: f64) -> String {
     plain((value * 1000.0).round() / 1000.0)
 }
 
 /// A number as the canonical files write it.
-pub(super) fn plain(number: f64) -> String {
+pub(crate) fn plain(number: f64) -> String {
     if !number.is_finite() {
         return "not a number".to_owned();
     }
@@ -65,7 +65,7 @@ pub(super) fn plain(number: f64) -> String {
 }
 
 /// A coordinate with at most two decimals, as part of a drawing.
-pub(super) fn coordinate(number: f64) -> String {
+pub(crate) fn coordinate(number: f64) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
     let _ = write!(text, "{:.2}", if number.is_finite() { number } else { 0.0 });

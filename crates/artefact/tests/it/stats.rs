@@ -104,6 +104,9 @@ fn numbered(items: &[Item]) -> impl Iterator<Item = (u64, &Item)> {
 }
 
 proptest! {
+    // Each case resamples every row of a summary.
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
     #[test]
     fn shards_merge_in_any_order_to_the_single_pass(items in any_items(), shard_of in prop::collection::vec(0usize..4, 24), turn in 0usize..4) {
         let shard = |shard: usize| aggregate(numbered(&items).filter(|(at, _)| shard_of[*at as usize] == shard));
@@ -159,7 +162,9 @@ proptest! {
             prop_assert!(interval.low < interval.high, "{:?}", comparison);
         }
     }
+}
 
+proptest! {
     #[test]
     fn a_histogram_depends_on_its_values_alone(values in prop::collection::vec(-1.0f64..=1.0, 1..60), cut in 0usize..60) {
         let cut = cut % values.len();
@@ -176,7 +181,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(ProptestConfig::with_cases(8))]
 
     #[test]
     fn a_histogram_that_overflows_depends_on_its_values_alone(

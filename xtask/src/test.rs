@@ -1,15 +1,42 @@
 //! `cargo xtask test`: everything the project can check.
 
-use anyhow::Result;
+use std::process::Command;
+
+use anyhow::{Result, bail};
 
 use crate::generate;
-use crate::shell::{self, need};
+use crate::shell::{self, need, root, say};
 
 pub(crate) fn run() -> Result<()> {
     // What the tests call besides cargo: scripts of `command` scorers.
     need("python3", "python3-minimal")?;
     shell::run("cargo", &["fmt", "--all", "--check"])?;
     shell::run("cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+    check_features()?;
     generate::check()?;
     shell::run("cargo", &["test", "--workspace"])
+}
+
+/// Features of `serde_json` that change the order of members or the handling of numbers for the
+/// whole build. Any dependency can switch one on for everybody.
+const FORBIDDEN: [&str; 2] = ["preserve_order", "arbitrary_precision"];
+
+fn check_features() -> Result<()> {
+    let output = Command::new("cargo")
+        .args(["tree", "--workspace", "--edges", "features", "--invert", "serde_json"])
+        .current_dir(root())
+        .output()?;
+    if !output.status.success() {
+        bail!("`cargo tree` failed: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let tree = String::from_utf8_lossy(&output.stdout);
+    for feature in FORBIDDEN {
+        if tree.contains(&format!("serde_json feature \"{feature}\"")) {
+            bail!(
+                "a dependency switches on `{feature}` of serde_json, which changes bytes; see `cargo tree -e features -i serde_json`"
+            );
+        }
+    }
+    say("no dependency changes how serde_json reads and writes\n");
+    Ok(())
 }

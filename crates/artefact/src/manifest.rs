@@ -18,6 +18,9 @@ pub struct Manifest {
     /// Every other plane-1 file by name, with the digest of its bytes.
     #[schemars(with = "BTreeMap<String, String>")]
     pub artifacts: BTreeMap<String, Digest>,
+    /// Every file the suite names besides its datasets. With the resolved suite and the digests of
+    /// the datasets they give the run id.
+    pub assets: Vec<AssetEntry>,
     /// Always null: the command line is witness, not canon.
     pub command: Option<Never>,
     pub conditions: Conditions,
@@ -43,6 +46,40 @@ pub struct Manifest {
     pub tasks: Vec<TaskEntry>,
     /// The version of Unicode behind case folding and normalisation.
     pub unicode_version: String,
+}
+
+/// One file that the suite names: a prompt, a brief, a token, a schema, a script.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AssetEntry {
+    #[schemars(with = "String")]
+    pub digest: Digest,
+    pub mode: HashMode,
+    /// Relative to the suite's root.
+    pub path: String,
+    pub role: AssetRole,
+}
+
+/// What a file is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AssetRole {
+    Brief,
+    Model,
+    Prompt,
+    Scorer,
+    System,
+    Token,
+}
+
+/// How a file was hashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HashMode {
+    /// The exact bytes.
+    Raw,
+    /// The canonical JSON of the parsed value: comments, white space and key order do not matter.
+    Structured,
 }
 
 /// Which arms were asked for, and which really produced scored samples.

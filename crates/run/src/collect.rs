@@ -76,7 +76,7 @@ pub enum CollectError {
 /// How long finished samples wait for others before the journal is synced.
 const SYNC_EVERY: Duration = Duration::from_millis(25);
 /// How many finished samples are synced at once.
-const BATCH: usize = 4096;
+const BATCH: usize = 1024;
 /// Bytes of records that may wait in memory for an older one; the rest waits on disk.
 const HELD_BYTES: usize = 32 << 20;
 

@@ -27,7 +27,7 @@ use crate::source::{Source, SourceError, Unit};
 /// How far the newest sample may be ahead of the oldest unfinished one.
 const WINDOW: usize = 1 << 18;
 /// Finished samples that may wait for the collector.
-const QUEUE: usize = 2048;
+const QUEUE: usize = 512;
 
 /// How to run.
 pub struct Options {
@@ -99,10 +99,11 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
     }
     let state = resume::open(&ready, &claim)?;
     let resumed = state.done.count;
-    let journal =
-        Journal::open(&state.journal_path, ready.run_id, state.done.valid_length).map_err(RunError::Append)?;
     let ready = Arc::new(ready);
     let replay = resume::replay(&ready, &state)?;
+    // Opened last: it cuts off a torn end, and a run that is refused must stay as it is.
+    let journal =
+        Journal::open(&state.journal_path, ready.run_id, state.done.valid_length).map_err(RunError::Append)?;
     let source = Source::new(Arc::clone(&ready), Arc::new(state.done), Some(replay));
 
     let window = Arc::new(Semaphore::new(WINDOW));

@@ -34,9 +34,16 @@ pub struct Prompts {
 
 /// The prompt of one task under one condition.
 struct Arm {
-    messages: Vec<(Role, String)>,
+    messages: Vec<Template>,
     /// `brief` and `token`, the same for every item.
     shared: Arc<Shared>,
+}
+
+/// One message: who speaks, the template's name, and where the suite gives it.
+struct Template {
+    role: Role,
+    name: String,
+    place: Place,
 }
 
 #[derive(Debug)]
@@ -51,6 +58,8 @@ struct Shared {
 pub struct PromptError {
     pub message: String,
     pub hint: Option<String>,
+    /// Where the suite gives the template.
+    pub place: Place,
 }
 
 impl Prompts {
@@ -69,13 +78,13 @@ impl Prompts {
                 asset.value.as_ref().map_or_else(|| Jinja::from(String::from_utf8_lossy(&asset.bytes)), to_jinja)
             });
             let mut conditions = Vec::new();
-            for (condition_at, condition) in plan.conditions.iter().enumerate() {
+            for condition in &plan.conditions {
                 let token = condition.token.as_ref().and_then(|path| assets.get(AssetRole::Token, path));
                 let token = token.map(|asset| {
                     asset.value.as_ref().map_or_else(|| Jinja::from(String::from_utf8_lossy(&asset.bytes)), to_jinja)
                 });
                 let shared = Arc::new(Shared { brief: brief.clone(), token });
-                let messages = compiler.arm((task_at, task), (condition_at, condition));
+                let messages = compiler.arm((task_at, task), condition);
                 conditions.push(Arm { messages, shared });
             }
             arms.push(conditions);
@@ -92,13 +101,14 @@ impl Prompts {
         let arm = &self.arms[task][condition];
         let context = Jinja::from_object(Context { item: Arc::clone(item), shared: Arc::clone(&arm.shared) });
         let mut messages = Vec::with_capacity(arm.messages.len());
-        for (role, name) in &arm.messages {
-            let template = self.environment.get_template(name).map_err(|error| self.explain(task, item, &error))?;
-            let content = template.render(context.clone()).map_err(|error| self.explain(task, item, &error))?;
+        for Template { role, name, place } in &arm.messages {
+            let explain = |error| self.explain((task, arm), item, &error, place);
+            let template = self.environment.get_template(name).map_err(explain)?;
+            let content = template.render(context.clone()).map_err(explain)?;
             if content.len() > MAX_PROMPT {
                 let message =
                     format!("the {} prompt of item `{}` is longer than {MAX_PROMPT} bytes", role.as_str(), item.id);
-                return Err(PromptError { message, hint: None });
+                return Err(PromptError { message, hint: None, place: place.clone() });
             }
             messages.push(Message { content, role: *role });
         }
@@ -106,12 +116,15 @@ impl Prompts {
     }
 
     /// Says what failed in a template, in terms of the suite.
-    fn explain(&self, task: usize, item: &Item, error: &minijinja::Error) -> PromptError {
-        let place = match error.line() {
+    fn explain(&self, arm: (usize, &Arm), item: &Item, error: &minijinja::Error, place: &Place) -> PromptError {
+        let (task, arm) = arm;
+        let shown = match error.line() {
             Some(line) => format!("{}, line {line}", error.name().unwrap_or("prompt")),
             None => error.name().unwrap_or("prompt").to_owned(),
         };
-        let known: Vec<&str> = item.fields.iter().map(|(name, _)| name).chain(["brief", "token"]).collect();
+        let given = [("brief", &arm.shared.brief), ("token", &arm.shared.token)];
+        let given = given.iter().filter(|(_, value)| value.is_some()).map(|(name, _)| *name);
+        let known: Vec<&str> = item.fields.iter().map(|(name, _)| name).chain(given).collect();
         let missing = undefined_name(error);
         let hint = missing.map(|name| {
             if self.targets[task].as_deref().unwrap_or("target") == name {
@@ -126,7 +139,8 @@ impl Prompts {
             Some(name) => format!("`{name}` is undefined"),
             None => error.detail().map_or_else(|| error.kind().to_string(), ToOwned::to_owned),
         };
-        PromptError { message: format!("cannot make the prompt of item `{}` ({place}): {what}", item.id), hint }
+        let message = format!("cannot make the prompt of item `{}` ({shown}): {what}", item.id);
+        PromptError { message, hint, place: place.clone() }
     }
 }
 
@@ -147,10 +161,9 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    /// Compiles the messages of one task under one condition; returns their template names.
-    fn arm(&mut self, task: (usize, &TaskPlan), condition: (usize, &ConditionPlan)) -> Vec<(Role, String)> {
+    /// Compiles the messages of one task under one condition; returns their templates.
+    fn arm(&mut self, task: (usize, &TaskPlan), condition: &ConditionPlan) -> Vec<Template> {
         let (task_at, task) = task;
-        let (condition_at, condition) = condition;
         let task_place = Place::top().key("tasks").index(task_at);
         let condition_place = Place::top().key("conditions").key(&condition.id);
         let mut messages = Vec::new();
@@ -161,9 +174,9 @@ impl Compiler<'_> {
         };
         let label = |what: &str| format!("{what} of task `{}`, condition `{}`", task.id, condition.id);
         if let Some((source, place)) = system {
-            let name = label("system prompt");
-            self.template(&name, AssetRole::System, source, &place.key("system"));
-            messages.push((Role::System, name));
+            let (name, place) = (label("system prompt"), place.key("system"));
+            self.template(&name, AssetRole::System, source, &place);
+            messages.push(Template { role: Role::System, name, place });
         }
         let (source, place) = match &condition.prompt {
             Some(source) => (source, condition_place.key("prompt")),
@@ -173,17 +186,16 @@ impl Compiler<'_> {
             PromptSource::Text(source) => {
                 let name = label("prompt");
                 self.template(&name, AssetRole::Prompt, source, &place);
-                messages.push((Role::User, name));
+                messages.push(Template { role: Role::User, name, place });
             }
             PromptSource::Messages(list) => {
                 for (at, message) in list.iter().enumerate() {
-                    let name = label(&format!("message {at}"));
-                    self.template(&name, AssetRole::Prompt, &message.content, &place.index(at).key("content"));
-                    messages.push((message.role, name));
+                    let (name, place) = (label(&format!("message {at}")), place.index(at).key("content"));
+                    self.template(&name, AssetRole::Prompt, &message.content, &place);
+                    messages.push(Template { role: message.role, name, place });
                 }
             }
         }
-        let _ = condition_at;
         messages
     }
 

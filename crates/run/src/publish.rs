@@ -134,6 +134,7 @@ pub fn draft_manifest(ready: &Ready, version: &str, platform: &Platform) -> Mani
     let (major, minor, micro) = char::UNICODE_VERSION;
     Manifest {
         artifacts: BTreeMap::<String, Digest>::new(),
+        assets: ready.assets.entries(),
         command: None,
         conditions: Conditions { effective: Vec::new(), requested },
         created_at: ready.run_id.spine(0),

@@ -15,7 +15,7 @@ use proofmark_canon::{Digest, Map, RunId};
 use proofmark_model::{BuildModel, Model, check_params};
 
 use crate::dataset::{DataContext, DatasetError, HubContext, Item, Prepared, prepare};
-use crate::prompt::{PromptError, Prompts};
+use crate::prompt::Prompts;
 use crate::scorer::{Scorer, ScorerEnv};
 
 /// What the outside world gives a run. `cli` alone looks at the environment.
@@ -42,9 +42,23 @@ pub struct Ready {
     pub prompts: Prompts,
     pub models: Vec<Arc<dyn Model>>,
     /// By model, then by condition.
-    pub params: Vec<Vec<Arc<Map>>>,
+    pub params: Vec<Vec<Params>>,
     /// By task.
     pub scorers: Vec<Vec<Scorer>>,
+}
+
+/// The parameters a model is sent under a condition, and their canonical text.
+pub struct Params {
+    pub merged: Arc<Map>,
+    pub canonical: Vec<u8>,
+}
+
+impl From<Map> for Params {
+    fn from(merged: Map) -> Self {
+        let mut canonical = Vec::new();
+        merged.append_canonical(&mut canonical);
+        Self { merged: Arc::new(merged), canonical }
+    }
 }
 
 /// A run cannot start.
@@ -57,8 +71,6 @@ pub enum ReadyError {
     Asset(#[from] AssetError),
     #[error(transparent)]
     Dataset(#[from] DatasetError),
-    #[error(transparent)]
-    Prompt(#[from] PromptError),
     #[error("the suite has no canonical form")]
     Encode(#[from] EncodeError),
     #[error("no folder above `{0}` holds the files that it names")]
@@ -98,10 +110,10 @@ impl Ready {
             datasets.push(prepared);
         }
         let digests: Vec<Digest> = datasets.iter().map(|prepared| prepared.digest).collect();
-        let run_id = run_id(&plan, &digests, &assets)?;
+        let run_id = run_id(&proofmark_canon::to_value(&plan)?, &digests, &assets.entries())?;
         let ready = Self { plan, run_id, root, assets, datasets, prompts, models, params, scorers };
         ready.sample_count().ok_or(ReadyError::TooLarge)?;
-        ready.try_prompts()?;
+        ready.try_prompts(&file)?;
         Ok(ready)
     }
 
@@ -120,12 +132,18 @@ impl Ready {
         items.checked_mul(self.samples_per_item()).filter(|samples| *samples < 1 << 53)
     }
 
-    fn try_prompts(&self) -> Result<(), ReadyError> {
+    fn try_prompts(&self, file: &SuiteFile) -> Result<(), ReadyError> {
         for (task, prepared) in self.datasets.iter().enumerate() {
             for item in prepared.items()?.take(TRIED_ITEMS) {
                 let item: Arc<Item> = Arc::new(item?);
                 for condition in 0..self.plan.conditions.len() {
-                    self.prompts.render(task, condition, &item)?;
+                    self.prompts.render(task, condition, &item).map_err(|error| {
+                        let problem = Problem::at(error.place, error.message);
+                        file.wrong(&[match error.hint {
+                            Some(hint) => problem.hint(hint),
+                            None => problem,
+                        }])
+                    })?;
                 }
             }
         }
@@ -150,7 +168,7 @@ fn find_root(suite_path: &Path, file: &SuiteFile, plan: &Plan, world: &World) ->
     found.map(Path::to_owned).ok_or_else(|| ReadyError::NoRoot(suite_path.to_owned()))
 }
 
-type Models = (Vec<Arc<dyn Model>>, Vec<Vec<Arc<Map>>>);
+type Models = (Vec<Arc<dyn Model>>, Vec<Vec<Params>>);
 
 fn build_models(plan: &Plan, assets: &Assets, world: &World) -> Result<Models, Vec<Problem>> {
     let load = |path: &RelPath| {
@@ -174,6 +192,11 @@ fn build_models(plan: &Plan, assets: &Assets, world: &World) -> Result<Models, V
         }
         let mut merged = Vec::new();
         for condition in &plan.conditions {
+            if at == 0 && condition.params.contains("file") {
+                let place = Place::top().key("conditions").key(&condition.id).key("params").key("file");
+                let message = "a condition cannot change which file a model reads; `file` belongs to the model";
+                problems.push(Problem::at(place, message).hint("name a second model with the other file"));
+            }
             let all = merge_params(plan, model, condition);
             if let Err(error) = check_params(model, &all) {
                 let problem =
@@ -183,7 +206,7 @@ fn build_models(plan: &Plan, assets: &Assets, world: &World) -> Result<Models, V
                     None => problem,
                 });
             }
-            merged.push(Arc::new(all));
+            merged.push(Params::from(all));
         }
         params.push(merged);
     }

@@ -11,7 +11,7 @@ use proofmark_model::{Reply, Request};
 
 use crate::collect::Finished;
 use crate::ready::Ready;
-use crate::scorer::Answer;
+use crate::scorer::{Answer, ScoreError};
 use crate::source::Unit;
 
 /// A sample has no canonical record.
@@ -137,7 +137,11 @@ async fn score_all(
         };
         let verdict = verdict.map_err(|error| SampleError {
             class: SCORER_ERROR.to_owned(),
-            message: format!("scorer `{}`: {error}", scorer.name()),
+            message: match error {
+                // It names the scorer itself.
+                ScoreError::Command(error) => error.to_string(),
+                other => format!("scorer `{}`: {other}", scorer.name()),
+            },
         })?;
         scores.push(Score {
             explanation: verdict.explanation,

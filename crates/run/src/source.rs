@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use proofmark_artefact::record::Message;
 use proofmark_artefact::suite::plan::Plan;
+use proofmark_artefact::suite::problem::Place;
 use proofmark_canon::seed::SampleSeed;
 use proofmark_canon::{Digest, Hasher, SampleKey, json};
 use proofmark_model::{Reply, Request};
@@ -61,8 +62,11 @@ impl Work {
         let made = self.prompts[condition].get_or_init(|| {
             let messages = ready.prompts.render(self.task, condition, &self.item)?;
             let mut canonical = Vec::new();
-            json::to_writer(&messages, &mut canonical)
-                .map_err(|error| PromptError { message: error.to_string(), hint: None })?;
+            json::to_writer(&messages, &mut canonical).map_err(|error| PromptError {
+                message: error.to_string(),
+                hint: None,
+                place: Place::top(),
+            })?;
             Ok(Prompt { messages: messages.into(), canonical: canonical.into() })
         });
         made.as_ref().map_err(Clone::clone)
@@ -81,16 +85,14 @@ impl Unit {
         let prompt = self.work.prompt(ready, self.condition)?;
         let params = &ready.params[self.model][self.condition];
         let seed = SampleSeed::derive(ready.plan.seed, key.as_str());
-        let mut canonical_params = Vec::with_capacity(128);
-        params.append_canonical(&mut canonical_params);
         let mut hasher = Hasher::new();
         hasher
             .part(b"proofmark.input/1")
             .part(ready.plan.models[self.model].model.as_bytes())
-            .part(&canonical_params)
+            .part(&params.canonical)
             .part(&seed.get().to_be_bytes())
             .part(&prompt.canonical);
-        let request = Request { messages: Arc::clone(&prompt.messages), params: Arc::clone(params), seed };
+        let request = Request { messages: Arc::clone(&prompt.messages), params: Arc::clone(&params.merged), seed };
         Ok((request, hasher.finish()))
     }
 }

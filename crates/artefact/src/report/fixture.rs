@@ -44,6 +44,7 @@ pub(super) fn manifest() -> Manifest {
     };
     let conditions: Vec<String> = CONDITIONS.map(str::to_owned).into();
     Manifest {
+        assets: Vec::new(),
         artifacts: BTreeMap::new(),
         command: None,
         conditions: Conditions { effective: conditions.clone(), requested: conditions },

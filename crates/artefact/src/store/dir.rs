@@ -33,6 +33,8 @@ pub enum OpenError {
     Unfinished(PathBuf),
     #[error("`{0}` is not a run directory: it has no `manifest.json`")]
     NotARun(PathBuf),
+    #[error("`{0}` is not a regular file")]
+    NotAFile(PathBuf),
     #[error("cannot read `{path}`")]
     Io { path: PathBuf, source: io::Error },
     #[error("`{path}` is larger than {limit} bytes")]
@@ -75,6 +77,11 @@ impl RunDir {
         if !file.exists() {
             let unfinished = path.join(names::WORK).exists();
             return Err(if unfinished { OpenError::Unfinished(path.into()) } else { OpenError::NotARun(path.into()) });
+        }
+        // Opening a pipe would wait for its writer: look before.
+        let strange = names::PLANE_1.iter().map(|name| path.join(name)).find(|file| file.exists() && !file.is_file());
+        if let Some(file) = strange {
+            return Err(OpenError::NotAFile(file));
         }
         let value = read_value(&file)?;
         // The version comes first: a newer manifest may have any other shape.

@@ -4,38 +4,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use proofmark_canon::{Digest, Value};
-use serde::Serialize;
 
 use super::plan::{ConditionPlan, Plan, ScorerPlan, TaskPlan};
 use super::text::{PromptSource, TextSource};
+use crate::manifest::AssetEntry;
+pub use crate::manifest::{AssetRole, HashMode};
 use crate::path::RelPath;
 use crate::store::{OpenError, read_bounded};
 use crate::yaml;
 
 /// The largest asset we read.
 const MAX_ASSET: u64 = 16 << 20;
-
-/// What a file is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AssetRole {
-    Brief,
-    Model,
-    Prompt,
-    Scorer,
-    System,
-    Token,
-}
-
-/// How a file was hashed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HashMode {
-    /// The exact bytes.
-    Raw,
-    /// The canonical JSON of the parsed value: comments, white space and key order do not matter.
-    Structured,
-}
 
 /// One file as it was read.
 #[derive(Debug, Clone)]
@@ -63,6 +42,8 @@ pub enum AssetError {
     Malformed { path: RelPath, rendered: String },
     #[error("`{path}` is not UTF-8 text")]
     NotText { path: RelPath },
+    #[error("the suite names `{path}`, which is not a regular file")]
+    NotAFile { path: RelPath },
 }
 
 impl Assets {
@@ -85,6 +66,17 @@ impl Assets {
 
     pub fn iter(&self) -> impl Iterator<Item = (AssetRole, &RelPath, &Asset)> {
         self.0.iter().map(|((role, path), asset)| (*role, path, asset))
+    }
+
+    /// What the manifest says of them, in a fixed order.
+    pub fn entries(&self) -> Vec<AssetEntry> {
+        let entry = |(role, path, asset): (AssetRole, &RelPath, &Asset)| AssetEntry {
+            digest: asset.digest,
+            mode: asset.mode,
+            path: path.to_string(),
+            role,
+        };
+        self.iter().map(entry).collect()
     }
 
     /// The text of a source that was loaded.
@@ -138,6 +130,10 @@ fn load_one(role: AssetRole, path: &RelPath, root: &Path) -> Result<Asset, Asset
     let real = full.canonicalize().map_err(io_error)?;
     if !real.starts_with(root.canonicalize().map_err(io_error)?) {
         return Err(AssetError::Outside { path: path.clone() });
+    }
+    // Opening a pipe would wait for its writer: look before.
+    if !real.is_file() {
+        return Err(AssetError::NotAFile { path: path.clone() });
     }
     let bytes = read_bounded(&real, MAX_ASSET).map_err(open_error)?;
     if matches!(role, AssetRole::Brief | AssetRole::Token) && path.is_structured() {

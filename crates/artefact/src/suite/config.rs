@@ -65,7 +65,7 @@ pub struct Sampling {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// Names the model in keys and tables. Letters, digits, `-`, `_`, `.`.
+    /// Names the model in keys and tables. 1 to 128 letters, digits and `-_.:/@+`.
     pub id: String,
     /// `provider:model-id`, for example `offline:noisy`.
     pub model: String,
@@ -118,7 +118,7 @@ pub struct Conditions(pub Vec<(String, Condition)>);
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
-    /// Names the task in keys and tables. Letters, digits, `-`, `_`, `.`.
+    /// Names the task in keys and tables. 1 to 128 letters, digits and `-_.:/@+`.
     pub id: String,
     pub dataset: Dataset,
     /// What is asked, as structured YAML (`brief.*` in templates) or plain markdown (`brief`).

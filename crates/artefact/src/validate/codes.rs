@@ -41,6 +41,7 @@ codes! {
     ROWS = "V016" Error "a dataset's rows are not the items of its task"
     PLATFORM = "V017" Error "the host is named although artefacts were to be deterministic"
     RANGE = "V018" Error "a number of the manifest is out of its range"
+    IDENTITY = "V019" Error "the run id does not follow from the resolved suite, the datasets and the assets"
 
     LINE_NOT_CANONICAL = "V020" Error "a line is not one canonical JSON object"
     LINE_END = "V021" Error "the last line does not end"
@@ -97,6 +98,7 @@ mod tests {
         for code in CODES {
             let row = format!("| {} | {} | {} |", code.id, code.severity.as_str(), code.means);
             assert!(page.contains(&row), "docs/formats/validate.md lacks {row}");
+            assert!(include_str!("mod.rs").contains(&row), "the module's table lacks {row}");
         }
     }
 }

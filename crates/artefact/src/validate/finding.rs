@@ -29,7 +29,7 @@ impl Severity {
 /// One thing that is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
-    /// Stable; [`super::codes`] says what each one means.
+    /// Stable; [`super::CODES`] says what each one means.
     pub code: &'static str,
     /// Name of the file inside the run directory.
     pub file: String,

@@ -26,6 +26,7 @@
 //! | V016 | error | a dataset's rows are not the items of its task |
 //! | V017 | error | the host is named although artefacts were to be deterministic |
 //! | V018 | error | a number of the manifest is out of its range |
+//! | V019 | error | the run id does not follow from the resolved suite, the datasets and the assets |
 //! | V020 | error | a line is not one canonical JSON object |
 //! | V021 | error | the last line does not end |
 //! | V022 | error | a line is empty |
@@ -63,6 +64,7 @@ mod blocks;
 mod codes;
 mod files;
 mod finding;
+mod identity;
 mod manifest;
 mod order;
 mod record;
@@ -239,6 +241,7 @@ fn check_files(
             outcome.files.push(file);
         }
     }
+    identity::check_identity(dir, manifest, findings)?;
     trajectories::check_trajectories(dir, manifest, MAX_LINE, findings)?;
     outcome.files.extend(summary::check_summary(dir, manifest, whole, findings)?);
     Ok(())

@@ -98,6 +98,7 @@ fn manifest(run_id: RunId, record_count: u64, recorded: bool, artifacts: BTreeMa
     };
     let raw = vec!["raw".to_owned()];
     Manifest {
+        assets: Vec::new(),
         artifacts,
         command: None,
         conditions: Conditions { effective: raw.clone(), requested: raw },
@@ -633,7 +634,7 @@ B runs/b  capitals  3fc4ccfe745870e2c0d99f71f30ff065  7 records
 files that differ
   records.jsonl         4737 → 5519 bytes
   config.resolved.yaml  10 bytes on both sides
-  manifest.json         1057 bytes on both sides
+  manifest.json         1069 bytes on both sides
 
 samples
   matched               6

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use proofmark_artefact::manifest::{
-    Conditions, DatasetEntry, Determinism, Evidence, Harness, MANIFEST_SCHEMA, Manifest, ModelEntry, Platform,
-    Sampling, TaskEntry,
+    AssetEntry, AssetRole, Conditions, DatasetEntry, Determinism, Evidence, Harness, HashMode, MANIFEST_SCHEMA,
+    Manifest, ModelEntry, Platform, Sampling, TaskEntry,
 };
 use proofmark_artefact::record::{
     Input, Message, Output, RECORD_SCHEMA, Record, Role, SampleError, Score, Status, Usage, output_fingerprint,
@@ -26,9 +26,14 @@ struct Run {
     trajectories: Vec<Trajectory>,
 }
 
+/// As much of a resolved suite as the run id needs.
+const CONFIG: &str = "name: small\n";
+
 /// Two tasks (3 and 2 items), two models, two conditions, n = 2: 40 records.
 fn good_run() -> Run {
-    let run_id = RunId::from_digest(&Digest::of(b"a small run"));
+    let digests = ["capitals", "sums"].map(|task| Digest::of(task.as_bytes()));
+    let suite = proofmark_artefact::yaml::load(CONFIG).unwrap().to_value();
+    let run_id = proofmark_artefact::suite::identity::run_id(&suite, &digests, &[]).unwrap();
     let (models, conditions) = (["small", "large"], ["raw", "compiled"]);
     let tasks: [(&str, &[&str], &[&str]); 2] =
         [("capitals", &["fr", "d/e", "i t"], &["exact", "includes"]), ("sums", &["fr", "2"], &["numeric"])];
@@ -125,6 +130,7 @@ fn good_run() -> Run {
     };
     let both = || conditions.map(String::from).to_vec();
     let manifest = Manifest {
+        assets: Vec::new(),
         artifacts: BTreeMap::new(),
         command: None,
         conditions: Conditions { effective: both(), requested: both() },
@@ -148,6 +154,10 @@ fn good_run() -> Run {
     Run { manifest, records, trajectories }
 }
 
+fn an_asset() -> AssetEntry {
+    AssetEntry { digest: Digest::of(b"x"), mode: HashMode::Raw, path: "x.md".into(), role: AssetRole::Prompt }
+}
+
 impl Run {
     /// Writes the run, with digests and a summary that fit what is written.
     fn write(&self, dir: &Path) {
@@ -157,7 +167,7 @@ impl Run {
             manifest.artifacts.insert(name.to_owned(), digest);
         };
         put(names::RECORDS, &lines(&self.records));
-        put(names::CONFIG, b"name: small\n");
+        put(names::CONFIG, CONFIG.as_bytes());
         put(names::REPORT_HTML, b"<!doctype html>\n");
         if self.manifest.evidence.recorded {
             put(names::TRAJECTORIES, &lines(&self.trajectories));
@@ -339,8 +349,10 @@ const LIES: &[Lie] = &[
     ("ineffective condition", |run| drop(run.manifest.conditions.effective.pop()), &["V053"]),
     ("effective in another order", |run| run.manifest.conditions.effective.swap(0, 1), &["V053"]),
     ("model twice", |run| run.manifest.models[1].id = "small".into(), &["V014", "V031", "V061"]),
-    ("dataset missing", |run| drop(run.manifest.datasets.pop()), &["V015"]),
+    ("dataset missing", |run| drop(run.manifest.datasets.pop()), &["V015", "V019"]),
     ("dataset of nobody", |run| run.manifest.datasets[0].task = "x".into(), &["V015"]),
+    ("other dataset", |run| run.manifest.datasets[0].digest = Digest::of(b"x"), &["V019"]),
+    ("other asset", |run| run.manifest.assets.push(an_asset()), &["V019"]),
     ("wrong rows", |run| run.manifest.datasets[0].rows = 9, &["V016"]),
     ("wrong provider of a model", |run| run.manifest.models[0].model = "x:y".into(), &["V015"]),
     ("a clock's time", |run| run.manifest.created_at = "2026-11-15T00:00:00.000Z".into(), &["V013"]),
@@ -373,7 +385,7 @@ type Tampering = (&'static str, fn(&Path), &'static [&'static str]);
 const TAMPERINGS: &[Tampering] = &[
     ("a score raised by hand", |dir| overwrite(dir, names::RECORDS, replace("0.25", "1")), &["V002", "V060"]),
     ("a flipped byte in the report", |dir| overwrite(dir, names::REPORT_HTML, replace("html", "htmk")), &["V002"]),
-    ("a flipped byte in the config", |dir| overwrite(dir, names::CONFIG, replace("small", "smalk")), &["V002"]),
+    ("a flipped byte in the config", |dir| overwrite(dir, names::CONFIG, replace("small", "smalk")), &["V002", "V019"]),
     ("a changed score with a new digest", |dir| edit(dir, names::RECORDS, replace("0.25", "0.75")), &["V060"]),
     ("a record file that is not there", |dir| remove(dir, names::RECORDS), &["V001", "V061"]),
     ("a summary that is not there", |dir| remove(dir, names::SUMMARY), &["V001"]),
@@ -490,7 +502,7 @@ const TAMPERINGS: &[Tampering] = &[
 ];
 
 /// How the small run's id starts.
-const RUN_ID_HEAD: &str = "\"run_id\":\"152";
+const RUN_ID_HEAD: &str = "\"run_id\":\"738";
 
 #[test]
 fn every_tampering_has_its_finding() {

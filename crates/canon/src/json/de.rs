@@ -91,12 +91,12 @@ impl<'de> de::MapAccess<'de> for Members<'de> {
     type Error = ShapeError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, ShapeError> {
-        let Some((name, _)) = self.rest.iter().nth(self.at) else { return Ok(None) };
+        let Some((name, _)) = self.rest.at(self.at) else { return Ok(None) };
         seed.deserialize(de::value::BorrowedStrDeserializer::new(name)).map(Some)
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, ShapeError> {
-        let (_, value) = self.rest.iter().nth(self.at).ok_or_else(|| de::Error::custom("a value without a name"))?;
+        let (_, value) = self.rest.at(self.at).ok_or_else(|| de::Error::custom("a value without a name"))?;
         self.at += 1;
         seed.deserialize(value)
     }

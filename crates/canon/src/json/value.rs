@@ -221,6 +221,11 @@ impl Map {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
+    /// The member at a position in canonical order.
+    pub(super) fn at(&self, position: usize) -> Option<(&str, &Value)> {
+        self.0.get(position).map(|(name, value)| (name.as_str(), value))
+    }
+
     pub fn len(&self) -> usize {
         self.0.len()
     }

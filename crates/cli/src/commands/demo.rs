@@ -1,5 +1,7 @@
 //! `proofmark demo`.
 
+use std::path::Path;
+
 use crate::args::{DemoArgs, RunArgs, TextOrJson};
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
@@ -19,6 +21,7 @@ const FILES: [Template; 8] = [
 
 pub(crate) fn run(args: &DemoArgs, settings: &Settings) -> Result<Exit, Failure> {
     let dir = &args.dir;
+    refuse_edited(dir)?;
     write_files(dir, &FILES)?;
     let shown = dir.display();
     let style = settings.style.stdout;
@@ -53,4 +56,17 @@ pub(crate) fn run(args: &DemoArgs, settings: &Settings) -> Result<Exit, Failure>
         style.bold("Try next:")
     ))?;
     Ok(exit)
+}
+
+/// Refuses a folder in which a file of the demo's names says something else: it is someone's work.
+fn refuse_edited(dir: &Path) -> Result<(), Failure> {
+    for (name, text) in FILES {
+        let path = dir.join(name);
+        let is_edited = path.exists() && std::fs::read(&path).map_or(true, |bytes| bytes != text.as_bytes());
+        if is_edited {
+            return Err(Failure::new(format!("`{}` is there already and is not the demo's", path.display()))
+                .hint("choose another folder: `proofmark demo DIR`".to_owned()));
+        }
+    }
+    Ok(())
 }

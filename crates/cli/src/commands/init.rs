@@ -38,13 +38,19 @@ pub(crate) fn run(args: &InitArgs, settings: &Settings) -> Result<Exit, Failure>
 
 /// Writes files under a folder, each whole or not at all.
 pub(crate) fn write_files(dir: &Path, files: &[Template]) -> Result<(), Failure> {
+    let failure = |path: &Path, error: std::io::Error| {
+        Failure::new(format!("cannot write `{}`: {error}", path.display())).hint("choose another folder".to_owned())
+    };
+    // Folders first: where one cannot be made, nothing is written.
+    for (name, _) in files {
+        let path = dir.join(name);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).map_err(|error| failure(&path, error))?;
+        }
+    }
     for (name, text) in files {
         let path = dir.join(name);
-        let failure = |error: std::io::Error| Failure::new(format!("cannot write `{}`: {error}", path.display()));
-        if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent).map_err(failure)?;
-        }
-        write_atomic(&path, text.as_bytes()).map_err(failure)?;
+        write_atomic(&path, text.as_bytes()).map_err(|error| failure(&path, error))?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use proofmark_artefact::manifest::Platform;
 use proofmark_artefact::number::count;
 use proofmark_artefact::store::OnExisting;
 use proofmark_artefact::store::names;
+use proofmark_artefact::suite::assets::AssetError;
 use proofmark_artefact::suite::resolve::Overrides;
 use proofmark_artefact::summary::Summary;
 use proofmark_artefact::text::visible;
@@ -269,8 +270,9 @@ fn dry_run(ready: &Ready, args: &RunArgs, settings: &Settings) -> Result<Exit, F
 fn ready_failure(error: &ReadyError, suite: &Path) -> Failure {
     let hint = match error {
         ReadyError::Dataset(error) => error.hint(),
-        ReadyError::Prompt(error) => error.hint.clone(),
         ReadyError::NoRoot(_) => Some("say where the suite's files are: `--root DIR`".to_owned()),
+        // What is wrong inside a file has its own hint.
+        ReadyError::Asset(AssetError::Malformed { .. } | AssetError::NotText { .. }) => None,
         ReadyError::Asset(_) => {
             Some(format!("paths are relative to the folder of `{}`, or to `--root`", suite.display()))
         }

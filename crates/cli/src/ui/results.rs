@@ -9,6 +9,9 @@ use proofmark_artefact::text::visible;
 use super::style::Style;
 use super::table::{Align, render};
 
+/// The most rows of the table of tasks.
+const MOST_CELLS: usize = 40;
+
 /// The headline table, differences between conditions, and per-task means.
 pub(crate) fn results(summary: &Summary, style: Style, width: usize) -> String {
     let mut out = String::new();
@@ -41,30 +44,34 @@ pub(crate) fn results(summary: &Summary, style: Style, width: usize) -> String {
         out.push('\n');
         let head = [
             ("task", Align::Left),
+            ("scorer", Align::Left),
             ("model", Align::Left),
             ("condition", Align::Left),
-            ("scorer", Align::Left),
             ("mean", Align::Right),
             ("95% interval", Align::Right),
         ];
         let rows: Vec<Vec<String>> = summary
             .cells
             .iter()
+            .filter(|cell| cell.primary)
             .map(|cell| {
                 vec![
                     visible(&cell.task),
+                    visible(&cell.scorer),
                     visible(&cell.model),
                     visible(&cell.condition),
-                    visible(&cell.scorer),
                     mean(cell.estimate.as_ref()),
                     interval(cell.estimate.as_ref()),
                 ]
             })
             .collect();
-        const MOST_CELLS: usize = 40;
         out.push_str(&render(&head, &rows[..rows.len().min(MOST_CELLS)], width));
         if rows.len() > MOST_CELLS {
             let _ = writeln!(out, "… and {} more in summary.json", rows.len() - MOST_CELLS);
+        }
+        let others = summary.cells.iter().filter(|cell| !cell.primary).count();
+        if others > 0 {
+            let _ = writeln!(out, "{}", style.dim("the report also shows the tasks' other scorers"));
         }
     }
     let whole: Vec<&Comparison> = summary.comparisons.iter().filter(|c| c.task.is_none()).collect();

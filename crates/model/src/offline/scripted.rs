@@ -69,14 +69,23 @@ impl Script {
         };
         let path: RelPath = path.parse().map_err(|error| BuildError::new(format!("{error}"), None))?;
         let bytes = (with.load)(&path).map_err(|error| BuildError::new(error, None))?;
-        let source = String::from_utf8_lossy(&bytes);
-        let file: ScriptFile = yaml::load_bytes(&bytes)
-            .and_then(|node| yaml::from_node(&node))
-            .map_err(|error| BuildError::new(error.render(path.as_str(), &source), None))?;
+        let file: ScriptFile = yaml::load_bytes(&bytes).and_then(|node| yaml::from_node(&node)).map_err(|error| {
+            // One line: the suite's own error has the picture.
+            let at = error.span.map_or_else(String::new, |span| format!(" line {}", span.line));
+            BuildError::new(format!("`{path}`{at}: {}", error.message), error.hint)
+        })?;
         let mut patterns = Vec::new();
         for line in file.patterns {
             let regex = RegexBuilder::new(&line.r#match).size_limit(1 << 20).build();
-            let regex = regex.map_err(|error| BuildError::new(format!("`{path}`: bad pattern: {error}"), None))?;
+            let regex = regex.map_err(|error| {
+                let text = error.to_string();
+                let last = text.lines().last().unwrap_or_default();
+                let why = last.strip_prefix("error: ").unwrap_or(last);
+                BuildError::new(
+                    format!("`{path}`: the pattern `{}` is not a regular expression: {why}", line.r#match),
+                    None,
+                )
+            })?;
             patterns.push((regex, line.answer));
         }
         Ok(Self { answers: file.answers, patterns, default: file.default })

@@ -13,7 +13,7 @@ pub struct DataContext {
     pub strict: bool,
     /// Folder of the unlinked scratch files of large sorts. `None` for the system's.
     pub scratch: Option<PathBuf>,
-    /// `None` when the run may not use the hub.
+    /// `None` when there is no folder for the hub's cache, so that the hub cannot be used.
     pub hub: Option<HubContext>,
     pub tuning: Tuning,
 }

@@ -135,7 +135,7 @@ pub enum Problem {
     LongId(usize),
     #[error("the field `{field}` names an attachment: {source}")]
     AttachmentPath { field: String, source: RelPathError },
-    #[error("the field `{field}` names the attachment `{path}`, which is not a file")]
+    #[error("the field `{field}` names the attachment `{path}`, which is not a file inside the suite's folder")]
     AttachmentMissing { field: String, path: String },
     #[error("the record has {found} fields, the header has {expected}")]
     FieldCount { expected: usize, found: usize },
@@ -175,6 +175,8 @@ pub enum Problem {
     Io { action: &'static str, source: io::Error },
     #[error("not a regular file")]
     NotAFile,
+    #[error("the path leads out of the suite's folder")]
+    Outside,
     #[error("digest is {found}, but the suite's `dataset_hash` says {expected}")]
     Hash { expected: Digest, found: Digest },
     #[error("the file changed while it was in use")]
@@ -262,6 +264,7 @@ impl Problem {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 "paths are relative to the suite's folder"
             }
+            Self::Outside => "copy the file into the folder, or name a folder above both with `--root`",
             Self::Hash { .. } => {
                 "the data is not what the suite was written for; find out why before you change the hash"
             }

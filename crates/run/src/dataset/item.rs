@@ -143,7 +143,8 @@ impl Mapping {
         }
         let path: RelPath =
             text.parse().map_err(|source| Problem::AttachmentPath { field: field.to_owned(), source })?;
-        if !path.under(&self.root).is_file() {
+        let full = path.under(&self.root);
+        if !full.is_file() || !is_inside(&full, &self.root) {
             return Err(Problem::AttachmentMissing { field: field.to_owned(), path: show(path.as_str()) });
         }
         Ok(Some(Attachment { field: field.to_owned(), path }))
@@ -172,6 +173,14 @@ impl Mapping {
             });
         }
         Ok(())
+    }
+}
+
+/// Whether a path really is inside a folder: a link inside may point anywhere.
+pub(super) fn is_inside(path: &Path, folder: &Path) -> bool {
+    match (path.canonicalize(), folder.canonicalize()) {
+        (Ok(path), Ok(folder)) => path.starts_with(folder),
+        _ => false,
     }
 }
 

@@ -48,6 +48,10 @@ impl ParquetRows {
         file.seek(SeekFrom::Start(0)).map_err(read_failed)?;
         let reader = without_panic(|| SerializedFileReader::new(file)).ok_or_else(malformed)?.map_err(refused)?;
         let schema = reader.metadata().file_metadata().schema();
+        if schema.get_fields().is_empty() {
+            // Nothing but the footer's word would limit the number of its empty rows.
+            return Err(Problem::Parquet("it has no columns".to_owned()));
+        }
         check_lists(schema, false, 0)?;
         let rows = without_panic(|| RowIter::from_file_into(Box::new(reader))).ok_or_else(malformed)?;
         Ok(Self { rows: Some(rows), digest, read: 0, rules: Rules { integers, max_bytes } })

@@ -11,7 +11,7 @@ use proofmark_canon::json::Integers;
 use super::context::DataContext;
 use super::error::{At, DatasetError, Problem};
 use super::hub;
-use super::item::{Item, Mapping};
+use super::item::{Item, Mapping, is_inside};
 use super::jsonl::parse_row;
 use super::names::show;
 use super::shuffle::{self, Order, Shuffler};
@@ -354,11 +354,12 @@ fn locate(plan: &DatasetPlan, context: &DataContext) -> Result<Located, DatasetE
     let whole = |problem| DatasetError::new(shown_name(plan), None, problem);
     let file = |kind| {
         let path = plan.path.as_ref().ok_or_else(|| whole(Problem::NotConfigured("path")))?;
-        Ok(Source {
-            shown: path.to_string(),
-            origin: Origin::File { path: path.under(&context.root), kind },
-            pinned: None,
-        })
+        let full = path.under(&context.root);
+        // A path that does not resolve is reported when it is opened.
+        if full.exists() && !is_inside(&full, &context.root) {
+            return Err(whole(Problem::Outside));
+        }
+        Ok(Source { shown: path.to_string(), origin: Origin::File { path: full, kind }, pinned: None })
     };
     let source = match plan.format {
         Format::Jsonl => file(Kind::Jsonl)?,

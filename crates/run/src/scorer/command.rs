@@ -469,10 +469,10 @@ for line in sys.stdin:
     async fn a_timeout_kills_the_whole_group() {
         // The grandchild would write the file if it outlived its group.
         let script = "(sleep 2; echo alive > grandchild) & echo started > started; echo why >&2; wait";
-        let bench = Bench::new("sh", script, 0.5, 1);
+        let bench = Bench::new("sh", script, 1.0, 1);
         let error = bench.score("x").await.unwrap_err();
-        assert_eq!(error, "the program of scorer `c` gave no verdict within 0.5 s; its stderr ends with `why`");
-        tokio::time::sleep(Duration::from_millis(2300)).await;
+        assert_eq!(error, "the program of scorer `c` gave no verdict within 1 s; its stderr ends with `why`");
+        tokio::time::sleep(Duration::from_millis(1500)).await;
         assert_eq!((bench.file("started").as_str(), bench.file("grandchild").as_str()), ("started\n", ""));
     }
 

@@ -1,10 +1,10 @@
 //! How an answer is scored: one file for each scorer, compiled once for a task.
 //!
-//! - [`verdict`] what a scorer is given and what it says; [`text`] targets, folding and excerpts;
-//! - [`exact`], [`includes`], [`pattern`] (regular expressions), [`numeric`] over [`number`],
-//!   [`choice`] over [`statement`], [`set`], [`schema`] (JSON Schema), [`gaia`] over [`python`]: pure
+//! - `verdict` what a scorer is given and what it says; `text` targets, folding and excerpts;
+//! - `exact`, `includes`, `pattern` (regular expressions), `numeric` over `number`,
+//!   `choice` over `statement`, `set`, `schema` (JSON Schema), `gaia` over `python`: pure
 //!   functions of answer and target;
-//! - [`command`] any program, over [`worker`], one process of a pool.
+//! - `command` any program, over `worker`, one process of a pool.
 //!
 //! A scorer that cannot judge says so with an error: it never passes and never guesses. A wrong
 //! answer gets the value 0, and no scorer passes an empty answer that an empty target did not ask for.
@@ -27,5 +27,5 @@ mod verdict;
 mod worker;
 
 pub use build::{Scorer, ScorerBuildError, ScorerEnv};
-pub use command::CommandError;
+pub use command::{CommandError, Stderr};
 pub use verdict::{Answer, ScoreError, Verdict};

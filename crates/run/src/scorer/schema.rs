@@ -1,6 +1,6 @@
 //! `json_schema`: the answer is JSON that a schema accepts.
 
-use jsonschema::{Draft, PatternOptions, Retrieve, Uri, ValidationError, Validator};
+use jsonschema::{PatternOptions, Retrieve, Uri, ValidationError, Validator};
 use proofmark_artefact::path::RelPath;
 use proofmark_canon::Value;
 use proofmark_canon::json::{MAX_DEPTH, parse};
@@ -15,7 +15,8 @@ use super::verdict::{Answer, ScoreError, Verdict};
 ///   is read strictly: names that stand twice and integers beyond 2^53 are refused, so that what was validated
 ///   has one reading.
 /// - The schema is draft 2020-12 unless its `$schema` says otherwise. References reach inside the schema and to the
-///   published meta-schemas; nothing is ever fetched or opened. `pattern` is Rust regex syntax, in linear time.
+///   published meta-schemas; nothing is ever fetched or opened. `pattern` is Rust regex syntax, in linear time; `format` is an
+///   annotation, as the draft has it.
 /// - With `match_target` the parsed answer must also equal the target: the target's value, or the JSON that a text
 ///   target holds. `1` and `1.0` are equal; the order of names does not matter.
 /// - The explanation is the first error by its place in the answer.
@@ -50,7 +51,6 @@ impl Schema {
             _ => return Err(refuse("is missing or given twice: expected one of `schema` and `file`".to_owned())),
         };
         let validator = jsonschema::options()
-            .with_draft(Draft::detect(Draft::Draft202012, &schema))
             .with_retriever(Nothing)
             .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN).dfa_size_limit(MAX_PATTERN))
             .build(&schema)
@@ -253,6 +253,44 @@ mod tests {
         assert!(inside.score(&answer("1", &Value::Null)).unwrap().passed);
         assert!(!inside.score(&answer("\"a\"", &Value::Null)).unwrap().passed);
         assert!(compile(r#"{"$ref":"https://json-schema.org/draft/2020-12/schema"}"#, false).is_ok());
+        assert!(compile(r#"{"$schema":"http://127.0.0.1:1/own"}"#, false).is_err());
+    }
+
+    #[test]
+    fn no_schema_makes_the_library_panic() {
+        for schema in [
+            r#"{"$schema":"not a uri \u0000"}"#,
+            r#"{"$schema":3}"#,
+            r#"{"$schema":""}"#,
+            r#"{"$id":"::"}"#,
+            r#"{"$id":3,"$ref":3}"#,
+            r#"{"$anchor":"","$dynamicRef":"\u0000#x"}"#,
+            r#"{"$defs":{"a":{"$schema":"http://127.0.0.1:1/own","$id":"http://a/"}},"$ref":"http://a/"}"#,
+            r##"{"$ref":"#"}"##,
+            r##"{"allOf":[{"$ref":"#"}]}"##,
+            r#"{"multipleOf":0,"minLength":-1,"maxItems":1e300,"minimum":"x"}"#,
+            r#"{"enum":[],"required":[3],"properties":[],"type":[]}"#,
+            "[]",
+            "null",
+            "true",
+            "false",
+        ] {
+            if let Ok(scorer) = compile(schema, false) {
+                for text in ["1", "{}", "[[]]", r#"{"a":{"a":1}}"#, "null", "\"x\"", "1e300", "-0.0"] {
+                    let verdict = scorer.score(&answer(text, &Value::Null)).unwrap();
+                    assert!(!verdict.passed || schema != "false", "{schema} {text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_schema_may_name_an_older_draft() {
+        // A list under `items` is draft 7's way to say what 2020-12 calls `prefixItems`.
+        let schema = r#"{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"integer"}]}"#;
+        let scorer = compile(schema, false).unwrap();
+        assert!(scorer.score(&answer("[1,\"a\"]", &Value::Null)).unwrap().passed);
+        assert!(!scorer.score(&answer("[\"a\"]", &Value::Null)).unwrap().passed);
     }
 
     #[test]

@@ -27,11 +27,15 @@ pub(super) enum Stated {
 /// 3. Without a statement, the letters that stand alone: one is the choice, different ones are [`Stated::Several`].
 ///    `A` and `I` count here only in brackets, emphasis or before a mark, never as words of a sentence.
 pub(super) fn read(text: &str, options: &[Cow<'_, str>]) -> Stated {
-    if let Some(stated) = whole_text(text, options) {
-        return stated;
+    if let Some(at) = options.iter().position(|option| option.trim() == text.trim()).filter(|_| !text.trim().is_empty())
+    {
+        return Stated::Option(at);
     }
     if let Some(letter) = bare_letter(text) {
         return Stated::Option(by_letter(letter, options));
+    }
+    if let Some(stated) = whole_text(text, options) {
+        return stated;
     }
     explicit(text, options).unwrap_or_else(|| lone_letters(text, options))
 }
@@ -67,13 +71,11 @@ fn bare_letter(text: &str) -> Option<usize> {
     None
 }
 
+/// Reads an answer that is the text of an option, give or take case, white space and wrapping.
 fn whole_text(text: &str, options: &[Cow<'_, str>]) -> Option<Stated> {
     // Far longer than any option: it cannot be one, and need not be copied.
     if text.len() > MAX_OPTION || options.is_empty() || text.trim().is_empty() {
         return None;
-    }
-    if let Some(at) = options.iter().position(|option| option.trim() == text.trim()) {
-        return Some(Stated::Option(at));
     }
     let folded: Vec<String> = options.iter().map(|option| lower(&fold_space(option)).into_owned()).collect();
     let found = lower(&fold_space(text)).into_owned();

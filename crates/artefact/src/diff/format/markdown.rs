@@ -20,8 +20,9 @@ const LINE: usize = 300;
 pub fn markdown(comparison: &Comparison, failures: &[GateFailure], limit: usize) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail: results of `write!` below are dropped.
-    let mark = if failures.is_empty() { "✅" } else { "❌" };
-    let _ = writeln!(out, "### {mark} Proofmark diff\n\n**{}**\n", plain(&verdict(comparison)));
+    // No mark of success: without a gate nothing was asked for that could hold.
+    let mark = if failures.is_empty() { "" } else { "❌ " };
+    let _ = writeln!(out, "### {mark}Proofmark diff\n\n**{}**\n", plain(&verdict(comparison)));
     for failure in failures {
         let _ = writeln!(out, "- ❌ **{}**: {}", plain(&failure.gate), plain(&failure.message));
     }

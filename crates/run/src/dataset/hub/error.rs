@@ -10,8 +10,8 @@ use crate::dataset::names;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HubProblem {
-    #[error("the run may not use the hub")]
-    NotAllowed,
+    #[error("there is no folder to keep what comes from the hub")]
+    NoFolder,
     #[error("`{0}` is not a repository; expected `owner/name`")]
     Repo(String),
     #[error("the hub dataset has neither `revision` nor `dataset_hash`, so a later run could read other data")]
@@ -93,8 +93,8 @@ impl HubProblem {
             Self::UnknownKind { .. } => "files end in `.parquet`, `.jsonl`, `.ndjson`, `.json`, `.csv` or `.tsv`",
             Self::Size { .. } | Self::Sha256 { .. } => "the download was damaged; try again",
             Self::Repo(_) => "write the repository as on the hub's page, for example `openai/gsm8k`",
-            Self::NotAllowed
-            | Self::Answer { .. }
+            Self::NoFolder => "set HOME, or PROOFMARK_CACHE_DIR to a folder of your choice",
+            Self::Answer { .. }
             | Self::Redirect { .. }
             | Self::UnsafePath(_)
             | Self::NoMatch { .. }

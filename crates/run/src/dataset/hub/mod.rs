@@ -33,7 +33,7 @@ const DEFAULT_REVISION: &str = "main";
 pub(super) fn locate(plan: &DatasetPlan, context: &DataContext) -> Result<Located, DatasetError> {
     let whole = |problem| DatasetError::new(shown_name(plan), None, problem);
     let from_hub = |problem| whole(Problem::Hub(problem));
-    let hub = context.hub.as_ref().ok_or_else(|| from_hub(HubProblem::NotAllowed))?;
+    let hub = context.hub.as_ref().ok_or_else(|| from_hub(HubProblem::NoFolder))?;
     let repo = plan.repo.as_deref().ok_or_else(|| whole(Problem::NotConfigured("repo")))?;
     let repo: Repo = repo.parse().map_err(from_hub)?;
     if !plan.files.is_empty() {

@@ -187,6 +187,15 @@ fn a_damaged_parquet_file_is_an_error_and_never_a_panic() {
         folder.put("d.parquet", bytes);
         assert!(matches!(folder.items(&plan).unwrap_err().problem(), Problem::Parquet(_)));
     }
+    for (schema, want) in [
+        ("message r { }", "not a readable Parquet file: it has no columns"),
+        ("message r { REPEATED INT32 x; }", "the column `x` is repeated without being a list, which is not supported"),
+    ] {
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let file = File::create(folder.0.path().join("d.parquet")).unwrap();
+        SerializedFileWriter::new(file, schema, Arc::default()).unwrap().close().unwrap();
+        assert_eq!(folder.items(&plan).unwrap_err().to_string(), format!("`d.parquet`: {want}"));
+    }
     // Whatever one changed byte does, it ends in rows or an error.
     let mut refused = 0;
     for at in (0..good.len()).step_by(11) {

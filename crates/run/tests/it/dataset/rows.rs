@@ -130,6 +130,7 @@ fn attachments_are_files_under_the_root() {
     let rows = |file: &str| format!("{{\"id\":1,\"file\":{file}}}\n");
     let folder = Folder::with("a.png", "");
     let plan = DatasetPlan { files: vec!["file".into()], ..jsonl() };
+    std::os::unix::fs::symlink("/etc/passwd", folder.0.path().join("link.png")).unwrap();
     for (file, want) in [
         (r#""a.png""#, Ok("a.png")),
         (r#"["./a.png","a.png"]"#, Ok("a.png a.png")),
@@ -145,7 +146,8 @@ fn attachments_are_files_under_the_root() {
                 "names an attachment: `/etc/passwd` is not relative with `/` between its parts; expected a path inside the suite's folder",
             ),
         ),
-        (r#""b.png""#, Err("names the attachment `b.png`, which is not a file")),
+        (r#""b.png""#, Err("names the attachment `b.png`, which is not a file inside the suite's folder")),
+        (r#""link.png""#, Err("names the attachment `link.png`, which is not a file inside the suite's folder")),
         (r#"".""#, Err("names an attachment: `.` names no file; expected a path inside the suite's folder")),
     ] {
         folder.put("d.jsonl", rows(file));

@@ -1,0 +1,25 @@
+//! Integration tests of the `proofmark` command: what a user sees of it.
+
+// The attribute tells clippy that helpers here are tests too.
+#[cfg(test)]
+mod commands;
+#[cfg(test)]
+mod compare;
+#[cfg(test)]
+mod determinism;
+#[cfg(test)]
+mod golden;
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod kill;
+#[cfg(test)]
+mod outcome;
+#[cfg(test)]
+mod rebuild;
+#[cfg(test)]
+mod resume;
+#[cfg(test)]
+mod strictness;
+#[cfg(test)]
+mod support;

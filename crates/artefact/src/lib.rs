@@ -8,8 +8,9 @@
 //! - [`diff`] two runs compared; [`validate`] one run checked.
 //! - [`schema`] the JSON Schemas of all of these.
 //! - [`spill`] sorting and duplicates in flat memory.
-//! - [`path`] paths that cannot leave their root; [`text`] and [`number`] what people read.
+//! - [`path`] paths that cannot leave their root; `axes` where names stand; [`text`] and [`number`] what people read.
 
+mod axes;
 pub mod diff;
 pub mod manifest;
 pub mod number;

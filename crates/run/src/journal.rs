@@ -11,14 +11,11 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use proofmark_artefact::store::{Line, LineError, Lines};
+use proofmark_artefact::store::{Line, LineError, Lines, MAX_LINE};
 use proofmark_canon::json::{self, EncodeError};
 use proofmark_canon::{Digest, RunId, Value, seed};
 use proofmark_model::Reply;
 use serde::{Deserialize, Serialize};
-
-/// The longest journal line we read.
-const MAX_LINE: usize = 256 << 20;
 
 /// What one sample came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

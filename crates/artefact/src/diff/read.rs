@@ -1,25 +1,24 @@
 //! A file of lines, read and scanned on its own thread.
 //!
 //! Lines travel in batches of about a block. Used batches go back to be filled again, so that a file
-//! of any size costs a handful of blocks. Blocks are always filled up, so that what is in a batch
-//! depends on the file alone.
+//! of any size costs a handful of blocks.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::hash::Hasher as _;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::Scope;
 
-use memchr::{memchr_iter, memrchr};
+use memchr::memchr_iter;
 
 use super::error::DiffError;
 use super::scan::{Row, Shape};
 use crate::spill::{Sorter, mark};
+use crate::store::MAX_LINE;
+use crate::store::blocks::{Blocks, Filled};
 
-/// The longest line we read.
-const LONGEST_LINE: usize = 256 << 20;
 const BLOCK: usize = 256 * 1024;
 /// How many batches wait to be taken.
 const WAITING: usize = 4;
@@ -40,10 +39,9 @@ impl<const N: usize> Cursor<N> {
         shape: &'static Shape<N>,
         path: &Path,
     ) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let reader = Reader::open(shape, path, Some(Keys::new()))?;
         let (to, batches) = sync_channel(WAITING);
         let (used, back) = channel();
-        let reader = Reader { shape, path: path.to_owned(), file, keys: Some(Keys::new()) };
         scope.spawn(move || reader.run(&to, &back));
         Ok(Self { shape, batches, used, batch: Batch::default(), at: 0 })
     }
@@ -108,20 +106,24 @@ impl<const N: usize> Batch<N> {
 struct Reader<const N: usize> {
     shape: &'static Shape<N>,
     path: PathBuf,
-    file: File,
+    blocks: Blocks<File>,
     /// `None` in a second pass, which looks for a few.
     keys: Option<Keys>,
 }
 
 impl<const N: usize> Reader<N> {
+    fn open(shape: &'static Shape<N>, path: &Path, keys: Option<Keys>) -> io::Result<Self> {
+        let blocks = Blocks::new(File::open(path)?, BLOCK, MAX_LINE);
+        Ok(Self { shape, path: path.to_owned(), blocks, keys })
+    }
+
     fn run(mut self, to: &SyncSender<Result<Batch<N>, DiffError>>, back: &Receiver<Batch<N>>) {
         let (mut line, mut offset) = (1, 0);
-        let mut carry = Vec::new();
         loop {
             let mut batch = back.try_recv().unwrap_or_default();
             batch.first_line = line;
             batch.offset = offset;
-            let filled = self.fill(&mut batch, &mut carry);
+            let filled = self.fill(&mut batch);
             let lines = batch.entries.len() as u64;
             line += lines;
             offset += filled.as_ref().map_or(0, |taken| *taken as u64);
@@ -139,54 +141,31 @@ impl<const N: usize> Reader<N> {
         }
     }
 
-    /// Fills a batch with whole lines and returns how many bytes they take; the begun line after them
-    /// is left in `carry`. No lines means the end of the file.
-    fn fill(&mut self, batch: &mut Batch<N>, carry: &mut Vec<u8>) -> Result<usize, DiffError> {
+    /// Fills a batch with whole lines and returns how many bytes they take. No lines means the end of the file.
+    fn fill(&mut self, batch: &mut Batch<N>) -> Result<usize, DiffError> {
         batch.entries.clear();
-        let bytes = &mut batch.bytes;
-        // A batch that held an enormous line gives its memory back.
-        if bytes.len() != BLOCK && carry.len() < BLOCK {
-            *bytes = vec![0; BLOCK];
-        }
-        if bytes.len() <= carry.len() {
-            bytes.resize(carry.len() + BLOCK, 0);
-        }
-        bytes[..carry.len()].copy_from_slice(carry);
-        let mut end = carry.len();
-        carry.clear();
-        let whole = loop {
-            let searched = end;
-            let at_end = read_up(&mut self.file, bytes, &mut end)
-                .map_err(|source| DiffError::Io { path: self.path.clone(), source })?;
-            if let Some(at) = memrchr(b'\n', &bytes[searched..end]) {
-                let whole = searched + at + 1;
-                if at_end && whole < end {
-                    let lines = memchr_iter(b'\n', &bytes[..whole]).count() as u64;
-                    return Err(DiffError::CutOff { path: self.path.clone(), line: batch.first_line + lines });
-                }
-                carry.extend_from_slice(&bytes[whole..end]);
-                break whole;
-            }
-            if at_end && end == 0 {
-                return Ok(0);
-            }
-            if at_end {
-                return Err(DiffError::CutOff { path: self.path.clone(), line: batch.first_line });
-            }
-            if end > LONGEST_LINE {
+        let filled = self.blocks.fill(&mut batch.bytes, || ()).map_err(|source| self.io_error(source))?;
+        let length = match filled {
+            Filled::End => return Ok(0),
+            Filled::Lines(length) => length,
+            Filled::TooLong => {
                 let (path, line) = (self.path.clone(), batch.first_line);
-                return Err(DiffError::TooLong { path, line, limit: LONGEST_LINE });
+                return Err(DiffError::TooLong { path, line, limit: MAX_LINE });
             }
-            bytes.resize(bytes.len() * 2, 0);
         };
+        let bytes = &batch.bytes[..length];
+        if !bytes.ends_with(b"\n") {
+            let lines = memchr_iter(b'\n', bytes).count() as u64;
+            return Err(DiffError::CutOff { path: self.path.clone(), line: batch.first_line + lines });
+        }
         let mut start = 0;
-        for end in memchr_iter(b'\n', &bytes[..whole]) {
+        for end in memchr_iter(b'\n', bytes) {
             let line = &bytes[start..end];
             let number = batch.first_line + batch.entries.len() as u64;
             let Some(ends) = self.shape.scan(line) else {
                 return Err((self.shape.explain)(&self.path, number, line));
             };
-            // A line is below 2^29 bytes: see LONGEST_LINE.
+            // A block is below 2^29 bytes: see MAX_LINE.
             let entry = Entry { start: start as u32, length: line.len() as u32, ends };
             let row = Row { shape: self.shape, bytes: line, ends: &entry.ends, line: number, offset: 0 };
             if let Some(keys) = &mut self.keys {
@@ -195,31 +174,34 @@ impl<const N: usize> Reader<N> {
             batch.entries.push(entry);
             start = end + 1;
         }
-        Ok(whole)
+        Ok(length)
+    }
+
+    fn io_error(&self, source: io::Error) -> DiffError {
+        DiffError::Io { path: self.path.clone(), source }
     }
 
     /// Looks for keys that stand twice. Equal hashes only say where to look.
     fn check_duplicates(&mut self) -> Result<(), DiffError> {
         let Some(keys) = self.keys.take() else { return Ok(()) };
-        let io_error = |source| DiffError::Io { path: self.path.clone(), source };
-        let mut repeated = keys.repeated().map_err(io_error)?;
+        let mut repeated = keys.repeated().map_err(|source| self.io_error(source))?;
         loop {
             let suspects: io::Result<Vec<_>> = repeated.by_ref().take(MOST_SUSPECTS).collect();
-            let suspects = suspects.map_err(io_error)?;
+            let suspects = suspects.map_err(|source| self.io_error(source))?;
             if suspects.is_empty() {
                 return Ok(());
             }
-            let file = File::open(&self.path).map_err(io_error)?;
-            Reader { shape: self.shape, path: self.path.clone(), file, keys: None }.look_for(&suspects)?;
+            let again = Self::open(self.shape, &self.path, None).map_err(|source| self.io_error(source))?;
+            again.look_for(&suspects)?;
         }
     }
 
     /// Fails at the first line with one of these hashes whose key stood before.
     fn look_for(mut self, suspects: &[[u8; HASH]]) -> Result<(), DiffError> {
         let mut seen = HashMap::new();
-        let (mut batch, mut carry) = (Batch::default(), Vec::new());
+        let mut batch = Batch::default();
         loop {
-            self.fill(&mut batch, &mut carry)?;
+            self.fill(&mut batch)?;
             if batch.entries.is_empty() {
                 return Ok(());
             }
@@ -278,19 +260,6 @@ fn hash(key: &[u8]) -> [u8; HASH] {
     let mut hasher = std::hash::DefaultHasher::new();
     hasher.write(key);
     hasher.finish().to_be_bytes()
-}
-
-/// Reads until the buffer is full or the file ends; true at its end.
-fn read_up(file: &mut impl Read, buffer: &mut [u8], end: &mut usize) -> io::Result<bool> {
-    while *end < buffer.len() {
-        match file.read(&mut buffer[*end..]) {
-            Ok(0) => return Ok(true),
-            Ok(read) => *end += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(false)
 }
 
 #[cfg(test)]

@@ -1,25 +1,24 @@
 //! The selection of a finished run, out of its `records.jsonl`.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use serde::Deserialize;
 
 use super::select::{BadRecord, Facts, Grid, Limits, Selection, Selector};
-use crate::manifest::Manifest;
+use crate::axes::Axes;
 use crate::record::Status;
 use crate::store::{LineError, OpenError, RunDir, names};
 use crate::text::excerpt;
 
 /// Reads every record of a run and chooses as the run itself did.
 pub fn select_records(dir: &RunDir, limits: Limits) -> Result<Selection, ReadError> {
-    let axes = Axes::of(dir.manifest());
+    let axes = Axes::of_manifest(dir.manifest());
     let mut selector = Selector::new(Grid::of(dir.manifest()), limits);
     let mut lines = dir.lines(names::RECORDS)?;
     while let Some(line) = lines.next_line()? {
         let glance: Glance<'_> = serde_json::from_slice(line.bytes)
             .map_err(|source| ReadError::Malformed { line: line.number, source: Box::new(source) })?;
-        let facts = axes.facts(&glance, line.number)?;
+        let facts = facts(&axes, &glance, line.number)?;
         selector
             .push(&facts, || Cow::Borrowed(line.bytes))
             .map_err(|source| ReadError::BadRecord { line: line.number, source })?;
@@ -79,39 +78,16 @@ struct GlanceScore {
     passed: bool,
 }
 
-/// Where names stand in the manifest.
-struct Axes<'a> {
-    tasks: HashMap<&'a str, usize>,
-    models: HashMap<&'a str, usize>,
-    conditions: HashMap<&'a str, usize>,
-}
-
-impl<'a> Axes<'a> {
-    fn of(manifest: &'a Manifest) -> Self {
-        fn index<'a>(names: impl Iterator<Item = &'a String>) -> HashMap<&'a str, usize> {
-            names.enumerate().map(|(at, name)| (name.as_str(), at)).collect()
-        }
-        Self {
-            tasks: index(manifest.tasks.iter().map(|task| &task.id)),
-            models: index(manifest.models.iter().map(|model| &model.id)),
-            conditions: index(manifest.conditions.requested.iter()),
-        }
-    }
-
-    fn facts<'g>(&self, glance: &'g Glance<'_>, line: u64) -> Result<Facts<'g>, ReadError> {
-        let find = |axis: &'static str, places: &HashMap<&str, usize>, name: &str| {
-            let unknown = || ReadError::Unknown { line, axis, name: excerpt(name, 80) };
-            places.get(name).copied().ok_or_else(unknown)
-        };
-        Ok(Facts {
-            task: find("task", &self.tasks, &glance.task)?,
-            model: find("model", &self.models, &glance.model)?,
-            condition: find("condition", &self.conditions, &glance.condition)?,
-            status: glance.status,
-            passed: glance.scores.first().map(|score| score.passed),
-            error_class: glance.error.as_ref().map(|error| error.class.as_ref()),
-        })
-    }
+fn facts<'g>(axes: &Axes<'_>, glance: &'g Glance<'_>, line: u64) -> Result<Facts<'g>, ReadError> {
+    let unknown = |axis, name: &str| ReadError::Unknown { line, axis, name: excerpt(name, 80) };
+    Ok(Facts {
+        task: axes.task(&glance.task).ok_or_else(|| unknown("task", &glance.task))?,
+        model: axes.model(&glance.model).ok_or_else(|| unknown("model", &glance.model))?,
+        condition: axes.condition(&glance.condition).ok_or_else(|| unknown("condition", &glance.condition))?,
+        status: glance.status,
+        passed: glance.scores.first().map(|score| score.passed),
+        error_class: glance.error.as_ref().map(|error| error.class.as_ref()),
+    })
 }
 
 #[cfg(test)]

@@ -2,10 +2,9 @@
 //!
 //! A runner makes [`Facts`] as it goes; [`FactsReader`] makes the same ones from `records.jsonl`.
 
-use std::collections::HashMap;
-
 use proofmark_canon::RunId;
 
+use crate::axes::Axes;
 use crate::manifest::Manifest;
 use crate::record::{Record, Score, Status, Usage};
 use crate::suite::plan::Plan;
@@ -114,9 +113,7 @@ impl FactsError {
 #[derive(Debug)]
 pub struct FactsReader<'s> {
     shape: &'s Shape,
-    tasks: HashMap<&'s str, usize>,
-    models: HashMap<&'s str, usize>,
-    conditions: HashMap<&'s str, usize>,
+    axes: Axes<'s>,
     last: Option<Place>,
     item_id: String,
     verdicts: Vec<Verdict>,
@@ -134,18 +131,8 @@ struct Place {
 
 impl<'s> FactsReader<'s> {
     pub fn new(shape: &'s Shape) -> Self {
-        fn index<'s>(names: impl Iterator<Item = &'s String>) -> HashMap<&'s str, usize> {
-            names.enumerate().map(|(at, name)| (name.as_str(), at)).collect()
-        }
-        Self {
-            shape,
-            tasks: index(shape.tasks.iter().map(|task| &task.id)),
-            models: index(shape.models.iter()),
-            conditions: index(shape.conditions.iter()),
-            last: None,
-            item_id: String::new(),
-            verdicts: Vec::new(),
-        }
+        let axes = Axes::of_shape(shape);
+        Self { shape, axes, last: None, item_id: String::new(), verdicts: Vec::new() }
     }
 
     /// Returns the facts of the next record.
@@ -156,9 +143,11 @@ impl<'s> FactsReader<'s> {
         if record.run_id != self.shape.run_id {
             return Err(FactsError::OtherRun { found: record.run_id, expected: self.shape.run_id });
         }
-        let task = find(&self.tasks, "task", &record.task)?;
-        let model = find(&self.models, "model", &record.model)?;
-        let condition = find(&self.conditions, "condition", &record.condition)?;
+        let unknown = |kind, name: &str| FactsError::UnknownName { kind, name: excerpt(name, 80) };
+        let task = self.axes.task(&record.task).ok_or_else(|| unknown("task", &record.task))?;
+        let model = self.axes.model(&record.model).ok_or_else(|| unknown("model", &record.model))?;
+        let condition =
+            self.axes.condition(&record.condition).ok_or_else(|| unknown("condition", &record.condition))?;
         let item = match self.last {
             Some(last) if last.task == task => last.item + u64::from(self.item_id != record.item_id),
             _ => 0,
@@ -200,10 +189,6 @@ impl<'s> FactsReader<'s> {
         }
         Ok(())
     }
-}
-
-fn find(names: &HashMap<&str, usize>, kind: &'static str, name: &str) -> Result<usize, FactsError> {
-    names.get(name).copied().ok_or_else(|| FactsError::UnknownName { kind, name: excerpt(name, 80) })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Files that appear whole or not at all.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use proofmark_canon::{Digest, Hasher};
@@ -82,22 +82,6 @@ pub fn sync_dir(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }
 
-/// Returns the digest and the length of a file's bytes.
-pub fn digest_file(path: &Path) -> io::Result<(Digest, u64)> {
-    let mut file = File::open(path)?;
-    let mut hasher = Hasher::new();
-    let mut buffer = vec![0; 256 * 1024];
-    let mut length = 0;
-    loop {
-        let read = file.read(&mut buffer)?;
-        if read == 0 {
-            return Ok((hasher.finish(), length));
-        }
-        hasher.update(&buffer[..read]);
-        length += read as u64;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,7 +101,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.json");
         let digest = write_atomic(&path, b"whole").unwrap();
-        assert_eq!(digest_file(&path).unwrap(), (digest, 5));
+        assert_eq!(crate::store::digest_file(&path).unwrap(), (digest, 5));
         assert_eq!(digest, Digest::of(b"whole"));
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }

@@ -7,12 +7,10 @@ use std::path::{Path, PathBuf};
 use proofmark_canon::json::{self, ParseError, ShapeError};
 use serde::de::DeserializeOwned;
 
-use super::lines::Lines;
+use super::lines::{Lines, MAX_LINE};
 use super::names;
 use crate::manifest::{MANIFEST_SCHEMA, Manifest};
 
-/// The longest record, trajectory or journal line we read.
-const MAX_LINE: usize = 256 << 20;
 /// The largest manifest or summary we read.
 pub const MAX_JSON: u64 = 64 << 20;
 

@@ -2,9 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::Path;
 
 use memchr::memchr;
+
+use super::hashed::read_some;
 
 /// One line, without its line end.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +30,9 @@ pub enum LineError {
     Io { number: u64, source: io::Error },
 }
 
+/// The longest line of a record, a trajectory or a journal that we read.
+pub const MAX_LINE: usize = 256 << 20;
+
 /// Reads a file in large blocks and gives its lines, none longer than a limit.
 pub struct Lines<R = File> {
     source: R,
@@ -39,6 +45,10 @@ pub struct Lines<R = File> {
     number: u64,
     limit: usize,
     at_end: bool,
+    /// Where the last line is in the buffer.
+    last: Range<usize>,
+    /// Whether the unread part starts inside a line that was too long.
+    is_inside: bool,
 }
 
 const BLOCK: usize = 256 * 1024;
@@ -51,12 +61,27 @@ impl Lines<File> {
 
 impl<R: Read> Lines<R> {
     pub fn new(source: R, limit: usize) -> Self {
-        Self { source, buffer: vec![0; BLOCK], start: 0, end: 0, offset: 0, number: 0, limit, at_end: false }
+        Self {
+            source,
+            buffer: vec![0; BLOCK],
+            start: 0,
+            end: 0,
+            offset: 0,
+            number: 0,
+            limit,
+            at_end: false,
+            last: 0..0,
+            is_inside: false,
+        }
     }
 
-    /// Returns the next line, or `None` at the end of the file.
+    /// Returns the next line, or `None` at the end of the file. After a line that is too long it goes on behind it.
     pub fn next_line(&mut self) -> Result<Option<Line<'_>>, LineError> {
         let number = self.number + 1;
+        let read_failed = |source| LineError::Io { number, source };
+        if self.is_inside {
+            self.skip_line().map_err(read_failed)?;
+        }
         let mut searched = 0;
         let (length, ended) = loop {
             let unread = &self.buffer[self.start..self.end];
@@ -64,48 +89,82 @@ impl<R: Read> Lines<R> {
                 break (searched + at, true);
             }
             searched = unread.len();
-            if searched > self.limit {
-                return Err(LineError::TooLong { number, limit: self.limit });
-            }
-            if self.at_end {
+            if searched > self.limit || self.at_end {
                 break (searched, false);
             }
-            self.fill().map_err(|source| LineError::Io { number, source })?;
+            self.fill().map_err(read_failed)?;
         };
-        if length > self.limit {
-            return Err(LineError::TooLong { number, limit: self.limit });
-        }
         if length == 0 && !ended {
             return Ok(None);
         }
         let (start, offset) = (self.start, self.offset);
-        let taken = length + usize::from(ended);
-        self.start += taken;
-        self.offset += taken as u64;
+        self.advance(length + usize::from(ended));
         self.number = number;
-        Ok(Some(Line { number, offset, bytes: &self.buffer[start..start + length], ended }))
+        if length > self.limit {
+            self.is_inside = !ended;
+            return Err(LineError::TooLong { number, limit: self.limit });
+        }
+        self.last = start..start + length;
+        Ok(Some(Line { number, offset, bytes: &self.buffer[self.last.clone()], ended }))
     }
 
+    /// Returns the bytes of the line that [`Lines::next_line`] gave last.
+    pub fn last_line(&self) -> &[u8] {
+        &self.buffer[self.last.clone()]
+    }
+
+    /// Reads on to the end of the file and returns the source.
+    pub fn drain(mut self) -> io::Result<R> {
+        while !self.at_end {
+            self.advance(self.end - self.start);
+            self.fill()?;
+        }
+        Ok(self.source)
+    }
+
+    /// Passes over the rest of a line.
+    fn skip_line(&mut self) -> io::Result<()> {
+        loop {
+            let unread = &self.buffer[self.start..self.end];
+            if let Some(at) = memchr(b'\n', unread) {
+                self.is_inside = false;
+                self.advance(at + 1);
+                return Ok(());
+            }
+            self.advance(unread.len());
+            if self.at_end {
+                return Ok(());
+            }
+            self.fill()?;
+        }
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        self.start += bytes;
+        self.offset += bytes as u64;
+    }
+
+    /// Makes room and reads once.
     fn fill(&mut self) -> io::Result<()> {
+        self.last = 0..0;
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
             self.end -= self.start;
             self.start = 0;
         }
         if self.end == self.buffer.len() {
-            self.buffer.resize(self.buffer.len() * 2, 0);
+            // Up to the limit and a block: what is beyond is not needed to know that a line is too long.
+            let larger = (self.buffer.len() * 2).min(self.limit.saturating_add(BLOCK)).max(self.end + 1);
+            self.buffer.resize(larger, 0);
+        } else if self.buffer.len() > BLOCK && self.end <= BLOCK / 2 {
+            // The memory of an enormous line is given back.
+            self.buffer.truncate(BLOCK);
+            self.buffer.shrink_to_fit();
         }
-        loop {
-            match self.source.read(&mut self.buffer[self.end..]) {
-                Ok(read) => {
-                    self.at_end = read == 0;
-                    self.end += read;
-                    return Ok(());
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
+        let read = read_some(&mut self.source, &mut self.buffer[self.end..])?;
+        self.at_end = read == 0;
+        self.end += read;
+        Ok(())
     }
 }
 
@@ -137,5 +196,61 @@ mod tests {
         assert_eq!(lines[1].2.len(), long.len());
         assert_eq!(lines[2].2, "b");
         assert!(matches!(all(&long, 1000), Err(LineError::TooLong { number: 1, limit: 1000 })));
+    }
+
+    #[test]
+    fn after_a_line_that_is_too_long_the_next_one_comes() {
+        let long = "x".repeat(BLOCK * 2);
+        let text = format!("1234\n12345\n\n{long}\nb\n{long}");
+        let mut lines = Lines::new(text.as_bytes(), 4);
+        let mut found = Vec::new();
+        loop {
+            found.push(match lines.next_line() {
+                Ok(None) => break,
+                Ok(Some(line)) => {
+                    let (number, offset, length) = (line.number, line.offset as usize, line.bytes.len());
+                    let same = text.as_bytes()[offset..].starts_with(lines.last_line());
+                    assert!(same && lines.last_line().len() == length);
+                    format!("{number} {length}")
+                }
+                Err(LineError::TooLong { number, .. }) => format!("{number} long"),
+                Err(error) => panic!("{error}"),
+            });
+        }
+        assert_eq!(found, ["1 4", "2 long", "3 0", "4 long", "5 1", "6 long"]);
+    }
+
+    /// A line without end, and how much of it was read.
+    struct Endless(u64);
+
+    impl Read for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            buffer.fill(b'a');
+            self.0 += buffer.len() as u64;
+            Ok(buffer.len())
+        }
+    }
+
+    #[test]
+    fn a_line_without_end_is_not_read_to_its_end() {
+        let mut lines = Lines::new(Endless(0), 1 << 20);
+        assert!(matches!(lines.next_line(), Err(LineError::TooLong { number: 1, .. })));
+        assert!(lines.source.0 <= (1 << 20) + BLOCK as u64, "{}", lines.source.0);
+    }
+
+    #[test]
+    fn a_long_line_leaves_no_large_buffer_behind() {
+        let text = format!("{}\n{}", "x".repeat(BLOCK * 4), "y\n".repeat(BLOCK));
+        let mut lines = Lines::new(text.as_bytes(), BLOCK * 8);
+        while lines.next_line().unwrap().is_some() {}
+        assert_eq!(lines.buffer.capacity(), BLOCK);
+    }
+
+    #[test]
+    fn what_is_left_can_be_read_to_its_end() {
+        let text = "x\n".repeat(BLOCK);
+        let mut lines = Lines::new(super::super::Hashed::new(text.as_bytes()), 10);
+        lines.next_line().unwrap();
+        assert_eq!(lines.drain().unwrap().finish(), (proofmark_canon::Digest::of(text.as_bytes()), text.len() as u64));
     }
 }

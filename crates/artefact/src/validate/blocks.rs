@@ -9,8 +9,11 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use memchr::{memchr, memchr_iter, memrchr};
-use proofmark_canon::{Digest, Hasher};
+use memchr::memchr_iter;
+use proofmark_canon::Digest;
+
+use crate::store::Hashed;
+use crate::store::blocks::{Blocks, Filled};
 
 /// Whole lines of a file, or the mark of one that is too long.
 #[derive(Debug, Default)]
@@ -103,8 +106,9 @@ fn merge_in_order<T>(
         while let Some((mut block, result)) = waiting.remove(&next) {
             merge(&block, result)?;
             next += 1;
+            // The memory of an enormous line is given back at once.
             if block.buffer.len() > block_size {
-                block.buffer = vec![0; block_size];
+                block.buffer = Vec::new();
             }
             // A reader that is done needs no buffer.
             let _ = to_reader.send(block.buffer);
@@ -115,26 +119,20 @@ fn merge_in_order<T>(
 
 /// Cuts a source to blocks.
 struct Cutter<R> {
-    source: R,
-    limits: Limits,
+    blocks: Blocks<Hashed<R>>,
     spare: Receiver<Vec<u8>>,
     /// Buffers that were taken from `spare` and not sent on.
     held: Vec<Vec<u8>>,
     /// How many buffers go round in all.
     buffers: usize,
-    hasher: Hasher,
-    bytes: u64,
     sequence: u64,
     line: u64,
-    /// What was read after the last line end.
-    carry: Vec<u8>,
 }
 
 impl<R: Read> Cutter<R> {
     fn new(source: R, limits: Limits, spare: Receiver<Vec<u8>>, buffers: usize) -> Self {
-        let hasher = Hasher::new();
-        let (held, carry) = (Vec::new(), Vec::new());
-        Self { source, limits, spare, held, buffers, hasher, bytes: 0, sequence: 0, line: 1, carry }
+        let blocks = Blocks::new(Hashed::new(source), limits.block, limits.line);
+        Self { blocks, spare, held: Vec::new(), buffers, sequence: 0, line: 1 }
     }
 
     fn run(mut self, to_workers: &Sender<Block>) -> io::Result<Total> {
@@ -144,7 +142,8 @@ impl<R: Read> Cutter<R> {
                 break;
             }
         }
-        Ok(Total { digest: self.hasher.finish(), bytes: self.bytes, lines: self.line - 1 })
+        let (digest, bytes) = self.blocks.into_source().finish();
+        Ok(Total { digest, bytes, lines: self.line - 1 })
     }
 
     /// Returns `None` when nobody is left who would give a buffer back.
@@ -154,89 +153,24 @@ impl<R: Read> Cutter<R> {
 
     /// Fills a buffer up to a line end, or returns `None` at the end of the source.
     fn cut(&mut self, mut buffer: Vec<u8>) -> io::Result<Option<Block>> {
-        let mut filled = self.carry.len();
-        if buffer.len() <= filled {
-            self.wait_for_the_others();
-            buffer.resize(filled + self.limits.block, 0);
-        }
-        buffer[..filled].copy_from_slice(&self.carry);
-        self.carry.clear();
-        self.carry.shrink_to(self.limits.block);
-        // What was carried over is the start of a line, or whole lines behind one that was too long.
-        let mut searched = 0;
-        loop {
-            let read = self.read(&mut buffer[filled..])?;
-            filled += read;
-            if read == 0 {
-                return Ok((filled > 0).then(|| self.block(buffer, filled)));
+        let (spare, held, buffers) = (&self.spare, &mut self.held, self.buffers);
+        // Waits until no other block is under way, so that only one buffer ever outgrows its size.
+        let wait_for_the_others = || {
+            while held.len() + 1 < buffers {
+                let Ok(buffer) = spare.recv() else { return };
+                held.push(buffer);
             }
-            // Short reads are gathered: a block is handed over when its buffer is full.
-            if filled < buffer.len() {
-                continue;
-            }
-            if let Some(at) = memrchr(b'\n', &buffer[searched..]) {
-                let end = searched + at + 1;
-                self.carry.extend_from_slice(&buffer[end..]);
-                return Ok(Some(self.block(buffer, end)));
-            }
-            if filled > self.limits.line {
-                return self.skip_line(buffer).map(Some);
-            }
-            searched = filled;
-            self.wait_for_the_others();
-            buffer.resize((filled * 2).min(self.limits.line + self.limits.block), 0);
-        }
-    }
-
-    /// Waits until no other block is under way, so that only one buffer ever outgrows its size.
-    fn wait_for_the_others(&mut self) {
-        while self.held.len() + 1 < self.buffers {
-            let Ok(buffer) = self.spare.recv() else { return };
-            self.held.push(buffer);
-        }
-    }
-
-    /// Reads on to the end of a line that is too long, keeping none of it.
-    fn skip_line(&mut self, mut buffer: Vec<u8>) -> io::Result<Block> {
-        buffer.truncate(self.limits.block);
-        buffer.shrink_to_fit();
-        loop {
-            let read = self.read(&mut buffer)?;
-            let end = memchr(b'\n', &buffer[..read]);
-            if let Some(end) = end {
-                self.carry.extend_from_slice(&buffer[end + 1..read]);
-            }
-            if read == 0 || end.is_some() {
-                let mut block = self.block(buffer, 0);
-                block.too_long = true;
-                self.line += 1;
-                return Ok(block);
-            }
-        }
-    }
-
-    fn block(&mut self, buffer: Vec<u8>, length: usize) -> Block {
-        let bytes = &buffer[..length];
-        let unended = u64::from(bytes.last().is_some_and(|last| *last != b'\n'));
-        let block =
-            Block { sequence: self.sequence, first_line: self.line, length, too_long: false, buffer: Vec::new() };
-        self.line += memchr_iter(b'\n', bytes).count() as u64 + unended;
+        };
+        let (length, too_long) = match self.blocks.fill(&mut buffer, wait_for_the_others)? {
+            Filled::End => return Ok(None),
+            Filled::Lines(length) => (length, false),
+            Filled::TooLong => (0, true),
+        };
+        let (sequence, first_line) = (self.sequence, self.line);
+        let unended = u64::from(too_long || buffer[..length].last().is_some_and(|last| *last != b'\n'));
+        self.line += memchr_iter(b'\n', &buffer[..length]).count() as u64 + unended;
         self.sequence += 1;
-        Block { buffer, ..block }
-    }
-
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        loop {
-            match self.source.read(into) {
-                Ok(read) => {
-                    self.hasher.update(&into[..read]);
-                    self.bytes += read as u64;
-                    return Ok(read);
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
+        Ok(Some(Block { sequence, first_line, buffer, length, too_long }))
     }
 }
 

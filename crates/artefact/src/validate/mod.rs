@@ -91,7 +91,7 @@ use self::finding::Findings;
 use self::order::{Order, Whole};
 use self::record::{Rules, check_block};
 use crate::manifest::{MANIFEST_SCHEMA, Manifest};
-use crate::store::{OpenError, names};
+use crate::store::{MAX_LINE, OpenError, names};
 
 /// What was looked at and what was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -179,8 +179,6 @@ const NOT_CHECKED: [&str; 3] = [
     "report.html: by its digest only",
 ];
 
-/// The longest line we read, as the rest of the program has it.
-const LONGEST_LINE: usize = 256 << 20;
 const BLOCK: usize = 256 * 1024;
 
 fn load_manifest(
@@ -244,7 +242,7 @@ fn check_files(
         }
     }
     identity::check_identity(dir, manifest, findings)?;
-    trajectories::check_trajectories(dir, manifest, LONGEST_LINE, findings)?;
+    trajectories::check_trajectories(dir, manifest, MAX_LINE, findings)?;
     outcome.files.extend(summary::check_summary(dir, manifest, whole, findings)?);
     Ok(())
 }
@@ -260,11 +258,11 @@ fn check_records(
         return Ok(None);
     }
     let source = File::open(&path).map_err(io_error(&path))?;
-    let rules = Rules::new(manifest, LONGEST_LINE);
+    let rules = Rules::new(manifest, MAX_LINE);
     let mut order = Order::new(manifest);
     // How many threads there are changes the time, not the outcome.
     let workers = thread::available_parallelism().map_or(2, NonZero::get).clamp(1, 8);
-    let limits = Limits { block: BLOCK, line: LONGEST_LINE, workers };
+    let limits = Limits { block: BLOCK, line: MAX_LINE, workers };
     let check = |block: &blocks::Block| check_block(&rules, block);
     let total = for_each_block(source, limits, check, |block, checked| order.take(block, checked, findings))
         .map_err(io_error(&path))?;

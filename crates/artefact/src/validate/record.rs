@@ -3,7 +3,6 @@
 //! `input.fingerprint` is not checked: it covers the whole request, of which a record holds the
 //! messages only.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use proofmark_canon::SampleKey;
@@ -15,6 +14,7 @@ use super::blocks::Block;
 use super::codes;
 use super::finding::{Findings, Place, quote, quote_all};
 use super::view::{RecordView, ScoreView};
+use crate::axes::Axes;
 use crate::manifest::Manifest;
 use crate::record::{Output, RECORD_SCHEMA, SCORER_ERROR, SampleError, Status, Usage, output_fingerprint};
 use crate::spill::mark;
@@ -26,28 +26,14 @@ use crate::text::excerpt;
 pub(super) struct Rules<'m> {
     pub(super) manifest: &'m Manifest,
     run_id: String,
-    tasks: HashMap<&'m str, usize>,
-    models: HashMap<&'m str, usize>,
-    conditions: HashMap<&'m str, usize>,
+    axes: Axes<'m>,
     pub(super) longest_line: usize,
 }
 
 impl<'m> Rules<'m> {
     pub(super) fn new(manifest: &'m Manifest, longest_line: usize) -> Self {
-        // Of a name that stands twice the first place counts; the manifest's own check reports it.
-        fn index<'m>(
-            names: impl DoubleEndedIterator<Item = &'m String> + ExactSizeIterator,
-        ) -> HashMap<&'m str, usize> {
-            names.enumerate().rev().map(|(at, name)| (name.as_str(), at)).collect()
-        }
-        Self {
-            manifest,
-            run_id: manifest.run_id.to_string(),
-            tasks: index(manifest.tasks.iter().map(|task| &task.id)),
-            models: index(manifest.models.iter().map(|model| &model.id)),
-            conditions: index(manifest.conditions.requested.iter()),
-            longest_line,
-        }
+        let axes = Axes::of_manifest(manifest);
+        Self { manifest, run_id: manifest.run_id.to_string(), axes, longest_line }
     }
 }
 
@@ -217,7 +203,7 @@ fn check_record(rules: &Rules<'_>, number: u64, record: &RecordView<'_>, checked
     }
     check_identity(rules, place, record, findings);
     check_content(place, record, findings);
-    let task = rules.tasks.get(&*record.task).copied();
+    let task = rules.axes.task(&record.task);
     check_scores(rules, place, task, record, findings);
     let usage_ok = check_usage(place, record, findings);
     let (model, condition) = check_references(rules, place, task, record, findings)?;
@@ -349,8 +335,8 @@ fn check_references(
     record: &RecordView<'_>,
     findings: &mut Findings,
 ) -> Option<(usize, usize)> {
-    let model = rules.models.get(&*record.model).copied();
-    let condition = rules.conditions.get(&*record.condition).copied();
+    let model = rules.axes.model(&record.model);
+    let condition = rules.axes.condition(&record.condition);
     for (kind, name, found) in
         [("task", &record.task, task), ("model", &record.model, model), ("condition", &record.condition, condition)]
     {

@@ -1,51 +1,19 @@
 //! Bounded lines of a file that is hashed on its way.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read};
 
-use proofmark_canon::{Digest, Hasher};
+use proofmark_artefact::store::{self, Hashed, LineError};
+use proofmark_canon::Digest;
 
-const CHUNK: usize = 256 << 10;
-
-/// Hashes what is read through it.
-pub(super) struct Hashed<R> {
-    inner: R,
-    hasher: Hasher,
-}
-
-impl<R: Read> Hashed<R> {
-    pub(super) fn new(inner: R) -> Self {
-        Self { inner, hasher: Hasher::new() }
-    }
-}
-
-impl<R: Read> Read for Hashed<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let got = self.inner.read(buffer)?;
-        self.hasher.update(&buffer[..got]);
-        Ok(got)
-    }
-}
-
-/// Reads the rest of a file and returns the digest of its bytes.
-pub(super) fn digest_of(reader: impl Read) -> io::Result<Digest> {
-    let mut reader = BufReader::with_capacity(CHUNK, Hashed::new(reader));
-    drain(&mut reader)?;
-    Ok(reader.into_inner().hasher.finish())
-}
-
-/// Lines of at most `limit` bytes.
+/// Lines of at most `limit` bytes. Empty ones are told apart, and passed over at the end of the file.
 pub(super) struct Lines<R> {
-    reader: BufReader<Hashed<R>>,
-    limit: usize,
-    buffer: Vec<u8>,
+    lines: store::Lines<Hashed<R>>,
     /// Lines read so far.
     read: u64,
-    /// The next empty line to report before the line in `buffer`.
+    /// The next empty line to report before the last one that was read.
     empty_from: Option<u64>,
-    /// Whether `buffer` holds a line that was read but not given out.
+    /// The last line that was read, when it was not given out.
     held: Option<Kind>,
-    /// Whether the last line was cut and its rest still has to be passed over.
-    cut: bool,
 }
 
 /// One line, without its line feed.
@@ -63,16 +31,15 @@ enum Kind {
 }
 
 impl<R: Read> Lines<R> {
-    pub(super) fn new(inner: R, limit: usize) -> Self {
-        let reader = BufReader::with_capacity(CHUNK, Hashed::new(inner));
-        Self { reader, limit, buffer: Vec::new(), read: 0, empty_from: None, held: None, cut: false }
+    pub(super) fn new(source: R, limit: usize) -> Self {
+        Self { lines: store::Lines::new(Hashed::new(source), limit), read: 0, empty_from: None, held: None }
     }
 
     /// Returns the next line and its number. Empty lines at the end of the file are passed over.
     pub(super) fn next(&mut self) -> io::Result<Option<(u64, Line<'_>)>> {
         while self.held.is_none() {
             let Some(kind) = self.fill()? else { return Ok(None) };
-            if kind == Kind::Text && self.buffer.iter().all(u8::is_ascii_whitespace) {
+            if kind == Kind::Text && self.lines.last_line().iter().all(u8::is_ascii_whitespace) {
                 self.empty_from.get_or_insert(self.read);
             } else {
                 self.held = Some(kind);
@@ -82,56 +49,38 @@ impl<R: Read> Lines<R> {
             self.empty_from = (empty + 1 < self.read).then_some(empty + 1);
             return Ok(Some((empty, Line::Empty)));
         }
-        let kind = self.held.take();
-        let line = if kind == Some(Kind::TooLong) { Line::TooLong } else { Line::Text(&self.buffer) };
-        Ok(Some((self.read, line)))
+        let number = self.read;
+        Ok(self.held.take().map(|kind| (number, self.line(kind))))
     }
 
     /// Returns the line right after the last one, whatever it holds: for records that span lines.
     pub(super) fn next_raw(&mut self) -> io::Result<Option<Line<'_>>> {
-        Ok(match self.fill()? {
-            None => None,
-            Some(Kind::TooLong) => Some(Line::TooLong),
-            Some(Kind::Text) => Some(Line::Text(&self.buffer)),
-        })
+        let kind = self.fill()?;
+        Ok(kind.map(|kind| self.line(kind)))
     }
 
     /// Reads to the end and returns the digest of the whole file.
-    pub(super) fn finish(mut self) -> io::Result<Digest> {
-        drain(&mut self.reader)?;
-        Ok(self.reader.into_inner().hasher.finish())
+    pub(super) fn finish(self) -> io::Result<Digest> {
+        self.lines.drain().map(|source| source.finish().0)
     }
 
     fn fill(&mut self) -> io::Result<Option<Kind>> {
-        if std::mem::take(&mut self.cut) {
-            self.reader.skip_until(b'\n')?;
-        }
-        self.buffer.clear();
-        let most = self.limit as u64 + 1;
-        let got = (&mut self.reader).take(most).read_until(b'\n', &mut self.buffer)?;
-        if got == 0 {
-            return Ok(None);
-        }
-        self.read += 1;
-        if self.buffer.last() == Some(&b'\n') {
-            self.buffer.pop();
-        } else if got as u64 == most {
-            // The buffer has grown to the limit; do not keep that much for the lines to come.
-            self.buffer = Vec::new();
-            self.cut = true;
-            return Ok(Some(Kind::TooLong));
-        }
-        Ok(Some(Kind::Text))
+        let (number, kind) = match self.lines.next_line() {
+            Ok(None) => return Ok(None),
+            Ok(Some(line)) => (line.number, Kind::Text),
+            Err(LineError::TooLong { number, .. }) => (number, Kind::TooLong),
+            Err(LineError::Io { source, .. }) => return Err(source),
+        };
+        self.read = number;
+        Ok(Some(kind))
     }
-}
 
-fn drain(reader: &mut impl BufRead) -> io::Result<()> {
-    loop {
-        let got = reader.fill_buf()?.len();
-        if got == 0 {
-            return Ok(());
+    /// The line that was read last.
+    fn line(&self, kind: Kind) -> Line<'_> {
+        match kind {
+            Kind::Text => Line::Text(self.lines.last_line()),
+            Kind::TooLong => Line::TooLong,
         }
-        reader.consume(got);
     }
 }
 
@@ -167,21 +116,5 @@ mod tests {
         ] {
             assert_eq!(all(text.as_bytes(), 4), want, "{text:?}");
         }
-    }
-
-    #[test]
-    fn a_line_without_end_is_not_read_to_its_end() {
-        struct Endless(u64);
-        impl Read for Endless {
-            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-                buffer.fill(b'a');
-                self.0 += buffer.len() as u64;
-                Ok(buffer.len())
-            }
-        }
-        let mut lines = Lines::new(Endless(0), 1 << 20);
-        assert!(matches!(lines.next().unwrap(), Some((1, Line::TooLong))));
-        assert!(lines.reader.get_ref().inner.0 <= (1 << 20) + CHUNK as u64);
-        assert_eq!(lines.buffer.capacity(), 0);
     }
 }

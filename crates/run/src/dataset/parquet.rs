@@ -18,12 +18,12 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::reader::RowIter;
 use parquet::record::{Field, Row as ParquetRow};
 use parquet::schema::types::Type;
+use proofmark_artefact::store::digest_reader;
 use proofmark_artefact::text::excerpt;
 use proofmark_canon::json::Integers;
 use proofmark_canon::{Digest, Map, Number, Value};
 
 use super::error::{At, Problem};
-use super::lines::digest_of;
 use super::names::show;
 use super::quiet::without_panic;
 use super::source::{Row, RowResult, read_failed};
@@ -44,7 +44,7 @@ struct Rules {
 
 impl ParquetRows {
     pub(super) fn open(mut file: File, integers: Integers, max_bytes: usize) -> Result<Self, Problem> {
-        let digest = digest_of(&mut file).map_err(read_failed)?;
+        let digest = digest_reader(&mut file).map_err(read_failed)?.0;
         file.seek(SeekFrom::Start(0)).map_err(read_failed)?;
         let reader = without_panic(|| SerializedFileReader::new(file)).ok_or_else(malformed)?.map_err(refused)?;
         let schema = reader.metadata().file_metadata().schema();

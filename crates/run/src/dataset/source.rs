@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use proofmark_artefact::store::digest_file;
 use proofmark_canon::json::Integers;
 use proofmark_canon::{Digest, Map, Value};
 
 use super::csv::CsvRows;
 use super::error::{At, DatasetError, Problem};
 use super::jsonl::JsonlRows;
-use super::lines::digest_of;
 use super::parquet::ParquetRows;
 
 /// One row and where it stands.
@@ -90,7 +90,7 @@ impl Source {
         match &self.origin {
             Origin::Inline(rows) => Ok(inline_digest(rows)),
             Origin::File { path, .. } => {
-                File::open(path).and_then(digest_of).map_err(|error| self.fail(None, read_failed(error)))
+                digest_file(path).map(|(digest, _)| digest).map_err(|error| self.fail(None, read_failed(error)))
             }
         }
     }

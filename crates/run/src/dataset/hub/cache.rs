@@ -9,12 +9,12 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use proofmark_artefact::path::RelPath;
+use proofmark_artefact::store::digest_reader;
 use proofmark_canon::{Digest, Map, Number, Value, json};
 use tempfile::NamedTempFile;
 
 use super::error::HubProblem;
 use super::{Entry, Repo};
-use crate::dataset::lines::digest_of;
 
 /// The largest list of files that is read back.
 const MAX_LISTING: u64 = 256 << 20;
@@ -49,7 +49,7 @@ impl Cache {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed("open a file", &path)(error)),
         };
-        let found = digest_of(file).map_err(failed("read a file", &path))?;
+        let found = digest_reader(file).map_err(failed("read a file", &path))?.0;
         Ok((found == recorded).then_some(found))
     }
 

@@ -9,7 +9,7 @@ use crate::shell::{self, need, root, say};
 
 pub(crate) fn run() -> Result<()> {
     // What the tests call besides cargo: scripts of `command` scorers.
-    need("python3", "python3-minimal")?;
+    need("python3", "python3")?;
     shell::run("cargo", &["fmt", "--all", "--check"])?;
     shell::run("cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     check_features()?;

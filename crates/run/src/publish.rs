@@ -62,6 +62,14 @@ pub fn publish(
         report::render(&manifest, &summary, selection, &mut file)
             .map_err(|source| PublishError::io(&claim.dir().join(names::REPORT_HTML), source))?;
         commit(names::REPORT_HTML, file)?;
+    } else {
+        // A kill while an earlier attempt was publishing may have left one that the manifest would not list.
+        let path = claim.dir().join(names::REPORT_HTML);
+        if let Err(error) = std::fs::remove_file(&path)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(PublishError::io(&path, error));
+        }
     }
     manifest.artifacts = artifacts;
     let file = write(claim, names::MANIFEST, &encode(names::MANIFEST, &manifest)?)?;

@@ -5,7 +5,7 @@ use std::process::Command;
 use proofmark_canon::{Digest, RunId, seed};
 use proofmark_testkit::command::{Ran, TestEnv};
 
-use crate::support::{assert_same_run, empty, json, run_id};
+use crate::support::{assert_same_run, empty, json, run_id, small};
 
 const SUITE: &str = r#"name: unfinished
 sampling: {n: 2}
@@ -319,4 +319,16 @@ fn an_interrupt_stops_the_run_where_it_is() {
     let ran = running.wait().expect(2).complains(&["error: interrupted after ", " of 160 samples"]);
     ran.complains(&["hint: go on with `proofmark run suite.yaml --run-dir run --resume`"]);
     assert_still_resumes(&env).says(&["of them resumed"]);
+}
+
+#[test]
+fn a_report_of_an_interrupted_publication_does_not_stay_behind() {
+    let env = small();
+    env.run(&["run", "suite.yaml", "--run-dir", "r"]).expect(0);
+    // The state after a kill between `report.html` and the manifest.
+    std::fs::remove_file(env.path("r/manifest.json")).unwrap();
+    std::fs::create_dir(env.path("r/.proofmark")).unwrap();
+    env.run(&["run", "suite.yaml", "--run-dir", "r", "--resume", "--skip-report"]).expect(0);
+    assert!(!env.path("r/report.html").exists());
+    env.run(&["validate", "r"]).expect(0);
 }

@@ -241,6 +241,7 @@ fn skip_nested(bytes: &[u8], mut at: usize) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::diff::sample;
+    use proptest::prelude::*;
 
     #[test]
     fn every_member_of_a_record_is_found() {
@@ -335,6 +336,23 @@ mod tests {
             r#"[{"explanation":"","passed":true,"scorer":"e","value":1"#,
         ] {
             assert_eq!(primary(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn an_edited_line_is_refused_or_has_members_that_cover_it(
+            at in any::<usize>(), removed in 0usize..4, new in prop::collection::vec(any::<u8>(), 0..4),
+        ) {
+            let mut line = proofmark_canon::to_vec(&sample::record("t", "i\"\\", "m", "c", 0)).unwrap();
+            let at = at % line.len();
+            line.splice(at..(at + removed).min(line.len()), new);
+            if let Some(ends) = RECORD.scan(&line) {
+                let row = Row { shape: &RECORD, bytes: &line, ends: &ends, line: 1, offset: 0 };
+                let covered: usize = (0..24).map(|member| RECORD.prefixes[member].len() + row.value(member).len()).sum();
+                prop_assert_eq!(covered + 1, line.len());
+                prop_assert!(row.key().starts_with(b"\"") && row.key().ends_with(b"\""));
+            }
         }
     }
 }

@@ -17,6 +17,7 @@ use proofmark_artefact::trajectory::{Step, Trajectory};
 use proofmark_artefact::validate::{CODES, Outcome, Severity, ValidateError, validate_run};
 use proofmark_canon::seed::SampleSeed;
 use proofmark_canon::{Digest, Map, RunId, SampleKey, Value};
+use proptest::prelude::*;
 
 /// A small run in memory. Everything that follows from the records is made by [`Run::write`], in good faith;
 /// tampering happens before (then only the lie itself is found) or on disk after.
@@ -656,6 +657,44 @@ fn what_cannot_be_looked_at_is_an_error_with_a_hint() {
     refused(dir.path().to_owned(), "is an unfinished run");
     put(dir.path(), names::MANIFEST, b"{\"anything\":1,\"schema_version\":2}\n");
     refused(dir.path().to_owned(), "has schema version 2");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_edit_of_any_file_is_looked_at_and_found_by_its_digest(
+        name in prop::sample::select(vec![names::RECORDS, names::TRAJECTORIES, names::SUMMARY, names::MANIFEST, names::CONFIG]),
+        at in any::<usize>(),
+        removed in 0usize..4,
+        new in prop::collection::vec(any::<u8>(), 0..4),
+        relisted in any::<bool>(),
+    ) {
+        let splice = |mut bytes: Vec<u8>| {
+            let at = at % bytes.len();
+            bytes.splice(at..(at + removed).min(bytes.len()), new);
+            bytes
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let mut run = good_run();
+        run.manifest.evidence.recorded = true;
+        run.write(dir.path());
+        let path = dir.path().join(name);
+        let before = fs::read(&path).unwrap();
+        let is_listed = name != names::MANIFEST;
+        if relisted && is_listed {
+            edit(dir.path(), name, splice);
+        } else {
+            write_atomic(&path, &splice(before.clone())).unwrap();
+        }
+        let is_same = fs::read(&path).unwrap() == before;
+        match validate_run(dir.path()) {
+            // What a digest covers is found; what was listed anew only where it contradicts something.
+            Ok(outcome) if is_same || (is_listed && !relisted) => prop_assert_eq!(outcome.holds(), is_same, "{}", show(&outcome)),
+            Ok(_) => {}
+            Err(error) => prop_assert!(!is_listed && !is_same, "{}", error),
+        }
+    }
 }
 
 #[test]

@@ -38,6 +38,22 @@ proptest! {
     }
 
     #[test]
+    fn whatever_is_accepted_as_canonical_is_what_we_would_write(
+        value in any_value(), at in any::<usize>(), new in prop::collection::vec(any::<u8>(), 0..3), noise in any::<Vec<u8>>(),
+    ) {
+        let mut edited = value.to_canonical();
+        let at = at % (edited.len() + 1);
+        edited.splice(at..(at + 1).min(edited.len()), new);
+        for bytes in [edited, noise] {
+            let printed = parse(&bytes).map(|value| value.to_canonical());
+            prop_assert_eq!(check_canonical(&bytes).is_ok(), printed.as_ref() == Ok(&bytes), "{:?}", bytes);
+            if let Ok(printed) = printed {
+                prop_assert_eq!(check_canonical(&printed), Ok(()));
+            }
+        }
+    }
+
+    #[test]
     fn another_implementation_of_rfc_8785_writes_the_same(value in any_value()) {
         let text = value.to_canonical();
         let theirs = serde_json_canonicalizer::to_vec(&serde_json::from_slice::<serde_json::Value>(&text).unwrap()).unwrap();

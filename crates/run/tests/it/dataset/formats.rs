@@ -12,6 +12,7 @@ use proofmark_artefact::suite::config::{Format, OnBadRow};
 use proofmark_artefact::suite::plan::DatasetPlan;
 use proofmark_canon::{Digest, Value};
 use proofmark_run::dataset::{Problem, prepare};
+use proptest::prelude::*;
 
 use super::{Folder, json, plan};
 
@@ -205,4 +206,30 @@ fn a_damaged_parquet_file_is_an_error_and_never_a_panic() {
         refused += u32::from(folder.items(&plan).is_err());
     }
     assert!(refused > 30, "{refused}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_are_rows_or_an_error_with_its_file(
+        text in prop_oneof![
+            any::<Vec<u8>>(),
+            "([{}\"a:1,\\[\\]\\\\ ]{0,12}\n?){0,6}".prop_map(String::into_bytes),
+            "([ab,\"\r ]{0,9}\n?){0,8}".prop_map(String::into_bytes),
+            "(\\{\"id\":\"[a-c]\"(,\"[a-c]\":[0-9e.-]{1,5})?\\}\n){0,5}".prop_map(String::into_bytes),
+        ],
+        skip in any::<bool>(),
+        shuffle in prop::option::of(any::<u64>()),
+        limit in prop::option::of(0u64..4),
+    ) {
+        let on_bad_row = if skip { OnBadRow::Skip } else { OnBadRow::Fail };
+        for (format, name) in [(Format::Jsonl, "d.jsonl"), (Format::Csv, "d.csv")] {
+            let folder = Folder::with(name, &text);
+            match folder.items(&DatasetPlan { on_bad_row, shuffle, limit, ..plan(format) }) {
+                Ok(items) => prop_assert!(items.len() as u64 <= limit.unwrap_or(u64::MAX)),
+                Err(error) => prop_assert!(error.to_string().contains(name), "{}", error),
+            }
+        }
+    }
 }

@@ -27,7 +27,7 @@ use crate::source::{Source, SourceError, Unit};
 /// How far the newest sample may be ahead of the oldest unfinished one.
 const WINDOW: usize = 1 << 18;
 /// Finished samples that may wait for the collector.
-const QUEUE: usize = 512;
+const QUEUE: usize = 2048;
 
 /// How to run.
 pub struct Options {

@@ -34,11 +34,13 @@ pub(crate) struct Failure {
     message: String,
     causes: Vec<String>,
     hint: Option<String>,
+    /// Whether something outside failed, so that nothing can be said about what was to be checked.
+    pub(crate) is_of_surroundings: bool,
 }
 
 impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), causes: Vec::new(), hint: None }
+        Self { message: message.into(), causes: Vec::new(), hint: None, is_of_surroundings: false }
     }
 
     /// Takes an error with everything that caused it.
@@ -49,7 +51,7 @@ impl Failure {
             causes.push(cause.to_string());
             source = cause.source();
         }
-        Self { message: error.to_string(), causes, hint: None }
+        Self { message: error.to_string(), causes, hint: None, is_of_surroundings: false }
     }
 
     #[must_use]

@@ -281,7 +281,9 @@ fn ready_failure(error: &ReadyError, suite: &Path) -> Failure {
         }
         _ => None,
     };
-    Failure::from_error(error).hint(hint)
+    let mut failure = Failure::from_error(error).hint(hint);
+    failure.is_of_surroundings = matches!(error, ReadyError::Dataset(error) if error.is_of_surroundings());
+    failure
 }
 
 fn run_failure(error: &RunError, suite: &Path, run_dir: &Path) -> Failure {

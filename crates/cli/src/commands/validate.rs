@@ -58,8 +58,8 @@ fn text(outcome: &Outcome, settings: &Settings) -> String {
 fn validate_suite(args: &ValidateArgs, settings: &Settings) -> Result<Exit, Failure> {
     let ready = match load(&args.path, args.root.clone(), &Overrides::default(), settings) {
         Ok(ready) => ready,
-        // A suite that is there and wrong was checked; one that is not there was not.
-        Err(failure) if args.path.is_file() => {
+        // A suite that is there and wrong was checked; one that is not there, or whose hub does not answer, was not.
+        Err(failure) if args.path.is_file() && !failure.is_of_surroundings => {
             failure.print(settings);
             if args.format == TextOrJson::Json {
                 let document =

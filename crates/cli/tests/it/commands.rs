@@ -175,3 +175,16 @@ fn nothing_is_written_outside_the_run_directory() {
     let _: Value = json(&env, "out/manifest.json");
     assert_eq!(Tree::read(&home).names(), ["x"]);
 }
+
+#[test]
+fn a_suite_whose_hub_does_not_answer_could_not_be_checked() {
+    let env = small();
+    let hub = SMALL.replace(
+        "{format: jsonl, path: data.jsonl, id: id}",
+        "{format: hf, repo: a/b, revision: '0123456789012345678901234567890123456789'}",
+    );
+    env.put("suite.yaml", hub);
+    // Nothing is in the cache, and the hub may not be asked.
+    let call = env.call(&["validate", "suite.yaml"]).env("HF_HUB_OFFLINE", "1").env("PROOFMARK_CACHE_DIR", "cache");
+    call.run().expect(2).complains(&["offline"]);
+}

@@ -59,6 +59,11 @@ impl DatasetError {
     pub fn hint(&self) -> Option<String> {
         self.0.problem.hint()
     }
+
+    /// Whether the hub could not be asked, so that nothing can be said about the suite.
+    pub fn is_of_surroundings(&self) -> bool {
+        matches!(&self.0.problem, Problem::Hub(problem) if problem.is_of_surroundings())
+    }
 }
 
 impl fmt::Display for DatasetError {

@@ -65,6 +65,21 @@ pub enum HubProblem {
 }
 
 impl HubProblem {
+    /// Whether the hub or the cache failed, so that nothing can be said about the suite.
+    pub(in crate::dataset) fn is_of_surroundings(&self) -> bool {
+        !matches!(
+            self,
+            Self::Repo(_)
+                | Self::NotPinned { .. }
+                | Self::NotFound { .. }
+                | Self::NoData { .. }
+                | Self::Ambiguous { .. }
+                | Self::ScriptOnly { .. }
+                | Self::NoMatch { .. }
+                | Self::UnknownKind { .. }
+        )
+    }
+
     /// What to do about it.
     pub(in crate::dataset) fn hint(&self) -> Option<String> {
         let text = match self {

@@ -188,3 +188,16 @@ fn a_suite_whose_hub_does_not_answer_could_not_be_checked() {
     let call = env.call(&["validate", "suite.yaml"]).env("HF_HUB_OFFLINE", "1").env("PROOFMARK_CACHE_DIR", "cache");
     call.run().expect(2).complains(&["offline"]);
 }
+
+#[test]
+fn the_readme_shows_what_the_demo_prints() {
+    let readme = include_str!("../../../../README.md");
+    let ran = empty().run(&["demo", "d"]).expect(0);
+    let headline = ran.stdout.lines().filter(|line| line.starts_with("small") || line.starts_with("large"));
+    let samples = ran.stdout.lines().filter(|line| line.contains("samples, run "));
+    let shown: Vec<&str> = headline.chain(samples).collect();
+    assert_eq!(shown.len(), 7);
+    for line in shown {
+        assert!(readme.contains(line), "the README does not show: {line}");
+    }
+}

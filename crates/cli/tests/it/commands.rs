@@ -187,6 +187,9 @@ fn a_suite_whose_hub_does_not_answer_could_not_be_checked() {
     // Nothing is in the cache, and the hub may not be asked.
     let call = env.call(&["validate", "suite.yaml"]).env("HF_HUB_OFFLINE", "1").env("PROOFMARK_CACHE_DIR", "cache");
     call.run().expect(2).complains(&["offline"]);
+    let nowhere = ["there is no folder to keep what comes from the hub", "PROOFMARK_CACHE_DIR"];
+    env.run(&["validate", "suite.yaml"]).expect(2).complains(&nowhere);
+    env.run(&["run", "suite.yaml"]).expect(2).complains(&nowhere);
 }
 
 #[test]

@@ -282,11 +282,6 @@ fn every_wrong_word_in_a_suite_is_pointed_at() {
             &["suite.yaml:6:14: a hub dataset needs `revision` or `dataset_hash`"],
         ),
         (
-            "jsonl, path: data.jsonl, id: id",
-            "hf, repo: a/b, revision: main",
-            &["there is no folder to keep what comes from the hub", "PROOFMARK_CACHE_DIR"],
-        ),
-        (
             "id: id}",
             "id: id, dataset_hash: abc}",
             &["suite.yaml:6:70: `abc` is not a digest; expected `sha256:` and 64 lower-case hex digits"],

@@ -104,7 +104,7 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
     // Opened last: it cuts off a torn end, and a run that is refused must stay as it is.
     let journal =
         Journal::open(&state.journal_path, ready.run_id, state.done.valid_length).map_err(RunError::Append)?;
-    let source = Source::new(Arc::clone(&ready), Arc::new(state.done), Some(replay));
+    let source = Source::new(Arc::clone(&ready), state.done, Some(replay));
 
     let window = Arc::new(Semaphore::new(WINDOW));
     let (sender, receiver) = sync_channel(QUEUE);

@@ -119,7 +119,7 @@ pub fn draft_manifest(ready: &Ready, version: &str, platform: &Platform) -> Mani
     let requested: Vec<String> = plan.conditions.iter().map(|condition| condition.id.clone()).collect();
     let datasets = plan.tasks.iter().zip(&ready.datasets).map(|(task, prepared)| DatasetEntry {
         digest: prepared.digest,
-        format: format_name(task.dataset.format),
+        format: task.dataset.format.as_str().to_owned(),
         path: task.dataset.path.as_ref().map(ToString::to_string),
         repo: task.dataset.repo.clone(),
         revision: task.dataset.revision.clone(),
@@ -170,16 +170,4 @@ pub fn draft_manifest(ready: &Ready, version: &str, platform: &Platform) -> Mani
         tasks: tasks.collect(),
         unicode_version: format!("{major}.{minor}.{micro}"),
     }
-}
-
-fn format_name(format: proofmark_artefact::suite::config::Format) -> String {
-    use proofmark_artefact::suite::config::Format;
-    match format {
-        Format::Jsonl => "jsonl",
-        Format::Csv => "csv",
-        Format::Parquet => "parquet",
-        Format::Inline => "inline",
-        Format::Hf => "hf",
-    }
-    .to_owned()
 }

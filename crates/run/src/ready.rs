@@ -137,13 +137,9 @@ impl Ready {
             for item in prepared.items()?.take(TRIED_ITEMS) {
                 let item: Arc<Item> = Arc::new(item?);
                 for condition in 0..self.plan.conditions.len() {
-                    self.prompts.render(task, condition, &item).map_err(|error| {
-                        let problem = Problem::at(error.place, error.message);
-                        file.wrong(&[match error.hint {
-                            Some(hint) => problem.hint(hint),
-                            None => problem,
-                        }])
-                    })?;
+                    self.prompts
+                        .render(task, condition, &item)
+                        .map_err(|error| file.wrong(&[Problem::at(error.place, error.message).hint_of(error.hint)]))?;
                 }
             }
         }
@@ -182,11 +178,7 @@ fn build_models(plan: &Plan, assets: &Assets, world: &World) -> Result<Models, V
         match builder.build(model) {
             Ok(built) => models.push(built),
             Err(error) => {
-                let problem = Problem::at(place.key("model"), error.message);
-                problems.push(match error.hint {
-                    Some(hint) => problem.hint(hint),
-                    None => problem,
-                });
+                problems.push(Problem::at(place.key("model"), error.message).hint_of(error.hint));
                 continue;
             }
         }
@@ -199,12 +191,10 @@ fn build_models(plan: &Plan, assets: &Assets, world: &World) -> Result<Models, V
             }
             let all = merge_params(plan, model, condition);
             if let Err(error) = check_params(model, &all) {
-                let problem =
-                    Problem::at(place.key("params"), format!("{} (under condition `{}`)", error.message, condition.id));
-                problems.push(match error.hint {
-                    Some(hint) => problem.hint(hint),
-                    None => problem,
-                });
+                problems.push(
+                    Problem::at(place.key("params"), format!("{} (under condition `{}`)", error.message, condition.id))
+                        .hint_of(error.hint),
+                );
             }
             merged.push(Params::from(all));
         }

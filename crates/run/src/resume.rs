@@ -42,7 +42,7 @@ pub enum ResumeError {
 /// The state a run starts from: nothing done, or what the journal holds.
 pub struct State {
     pub journal_path: PathBuf,
-    pub done: Done,
+    pub done: Arc<Done>,
 }
 
 #[derive(Serialize)]
@@ -68,7 +68,7 @@ pub fn open(ready: &Ready, claim: &Claim) -> Result<State, ResumeError> {
             _ => {}
         }
         write_atomic(&path, &json::to_vec(&header)?).map_err(io_error(&path))?;
-        return Ok(State { journal_path, done: Done::default() });
+        return Ok(State { journal_path, done: Arc::default() });
     }
     let bytes = read_bounded(&path, 1 << 16)?;
     let bad = |why: String| ResumeError::BadHeader { path: path.clone(), why };
@@ -81,7 +81,7 @@ pub fn open(ready: &Ready, claim: &Claim) -> Result<State, ResumeError> {
     if found != ready.run_id {
         return Err(ResumeError::OtherRun { dir: claim.dir().to_owned(), found, expected: ready.run_id });
     }
-    let done = scan(&journal_path, &ready.run_id, ready.samples())?;
+    let done = Arc::new(scan(&journal_path, &ready.run_id, ready.samples())?);
     Ok(State { journal_path, done })
 }
 
@@ -89,9 +89,8 @@ pub fn open(ready: &Ready, claim: &Claim) -> Result<State, ResumeError> {
 pub fn replay(ready: &Arc<Ready>, state: &State) -> Result<Replay, ResumeError> {
     let open = || Replay::open(&state.journal_path, ready.run_id, &state.done);
     if state.done.count > 0 {
-        let done = Arc::new(scan(&state.journal_path, &ready.run_id, ready.samples())?);
-        let mut source = Source::new(Arc::clone(ready), Arc::clone(&done), Some(open()?));
-        let mut left = done.count;
+        let mut source = Source::new(Arc::clone(ready), Arc::clone(&state.done), Some(open()?));
+        let mut left = state.done.count;
         while left > 0 {
             let Some(unit) = source.next_unit()? else { break };
             let Some(journalled) = &unit.journalled else { continue };

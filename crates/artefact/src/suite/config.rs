@@ -212,6 +212,19 @@ pub enum Format {
     Hf,
 }
 
+impl Format {
+    /// The format as suites write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Jsonl => "jsonl",
+            Self::Csv => "csv",
+            Self::Parquet => "parquet",
+            Self::Inline => "inline",
+            Self::Hf => "hf",
+        }
+    }
+}
+
 /// Whether and how rows are shuffled: `true` for the suite's seed, a number for a seed of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shuffle {

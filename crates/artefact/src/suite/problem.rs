@@ -64,4 +64,11 @@ impl Problem {
         self.hint = Some(hint.into());
         self
     }
+
+    /// Takes the hint of another error, when that has one.
+    #[must_use]
+    pub fn hint_of(mut self, hint: Option<String>) -> Self {
+        self.hint = hint;
+        self
+    }
 }

@@ -200,13 +200,7 @@ fn resolve_dataset(
     strict: bool,
     problems: &mut Vec<Problem>,
 ) -> DatasetPlan {
-    let name = match dataset.format {
-        Format::Jsonl => "jsonl",
-        Format::Csv => "csv",
-        Format::Parquet => "parquet",
-        Format::Inline => "inline",
-        Format::Hf => "hf",
-    };
+    let name = dataset.format.as_str();
     let is_file = matches!(dataset.format, Format::Jsonl | Format::Csv | Format::Parquet);
     let is_hub = dataset.format == Format::Hf;
     // Which keys a format has, and whether it cannot do without.

@@ -2,6 +2,7 @@
 //!
 //! - [`suite`] what a person writes and what a run is planned from; [`yaml`] the strict reader under it.
 //! - [`record`], [`trajectory`], [`manifest`], [`summary`] the shapes of the plane-1 files.
+//! - [`telemetry`] every attempt to get an answer, which is plane 2.
 //! - [`store`] the run directory: names, atomic writes, the lock.
 //! - [`stats`] intervals and tests, and the aggregation of records to a summary.
 //! - [`rebuild`] summary and report out of the records; [`report`] `report.html`.
@@ -24,6 +25,7 @@ pub mod stats;
 pub mod store;
 pub mod suite;
 pub mod summary;
+pub mod telemetry;
 pub mod text;
 pub mod trajectory;
 pub mod validate;

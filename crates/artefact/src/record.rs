@@ -2,6 +2,8 @@
 //!
 //! Fields are declared in canonical order, so that encoding one needs no sorting.
 
+use std::borrow::Cow;
+
 use proofmark_canon::seed::SampleSeed;
 use proofmark_canon::{Digest, RunId, SampleKey, Value};
 use schemars::JsonSchema;
@@ -21,7 +23,7 @@ pub struct Record {
     /// The gold answer, or null when the item has none.
     #[schemars(with = "serde_json::Value")]
     pub expected: Value,
-    /// Why the model stopped, in its own words.
+    /// Why the model stopped: `stop`, `length` or `tool_calls`, whatever its provider calls it; else in its own words.
     pub finish_reason: Option<String>,
     pub input: Input,
     /// Names the dataset row: its id column, or the digest of the row.
@@ -138,8 +140,30 @@ pub struct Input {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
+    /// Images and files that are sent with the text; absent when there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
     pub content: String,
     pub role: Role,
+}
+
+impl Message {
+    pub fn new(role: Role, content: impl Into<String>) -> Self {
+        Self { attachments: Vec::new(), content: content.into(), role }
+    }
+}
+
+/// A file that is sent with a message. Its bytes stay where they are; the digest pins them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Attachment {
+    pub bytes: u64,
+    #[schemars(with = "String")]
+    pub digest: Digest,
+    /// `image/png`, `application/pdf`, …
+    pub media_type: String,
+    /// The file's path, relative to the suite's root.
+    pub name: String,
 }
 
 /// Who speaks in a message.
@@ -161,11 +185,84 @@ impl Role {
     }
 }
 
-/// What came back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// What came back. Members other than the text are absent when there is nothing to say.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Output {
+    /// The model that the provider says has answered, word for word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_by: Option<String>,
+    /// Pictures that the model made; the bytes are in `outputs/`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
+    /// Log-probabilities of the tokens of the text, where they were asked for and given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub logprobs: Vec<TokenLogprob>,
+    /// What the model wrote before its answer, where the provider shows it. Never scored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
     pub text: String,
+    /// Tools that the model wants called, in its order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+}
+
+impl Output {
+    /// A plain answer.
+    pub fn of_text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// What scorers see: the text, or the tool calls as canonical JSON when there is no text.
+    pub fn answer(&self) -> Cow<'_, str> {
+        if !self.text.is_empty() || self.tool_calls.is_empty() {
+            return Cow::Borrowed(&self.text);
+        }
+        let bytes = proofmark_canon::to_vec(&self.tool_calls).unwrap_or_default();
+        Cow::Owned(String::from_utf8(bytes).unwrap_or_default())
+    }
+}
+
+/// A picture that a model made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Image {
+    pub bytes: u64,
+    /// Names the file: `outputs/<64 hex digits>.<extension>`.
+    #[schemars(with = "String")]
+    pub digest: Digest,
+    pub height: u32,
+    pub media_type: String,
+    pub width: u32,
+}
+
+/// How likely a token was, and what else was likely.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TokenLogprob {
+    pub logprob: f64,
+    pub token: String,
+    /// The likeliest tokens at this place; absent when they were not asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub top: Vec<TopLogprob>,
+}
+
+/// One token that could have stood there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TopLogprob {
+    pub logprob: f64,
+    pub token: String,
+}
+
+/// A tool that the model wants called. The provider's id of the call is telemetry, not canon.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ToolCall {
+    /// As parsed; a text when the model wrote something that is not JSON.
+    #[schemars(with = "serde_json::Value")]
+    pub arguments: Value,
+    pub name: String,
 }
 
 /// The verdict of one scorer.
@@ -202,7 +299,9 @@ pub struct SampleError {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Never {}
 
-/// Returns the digest of what came back.
+/// Returns the digest of what came back: the answer, why it ended, or the error.
+///
+/// Who answered and how likely each token was are left out: they may change while the answer does not.
 pub fn output_fingerprint(
     output: Option<&Output>,
     finish_reason: Option<&str>,
@@ -212,8 +311,24 @@ pub fn output_fingerprint(
     struct CameBack<'a> {
         error: Option<&'a SampleError>,
         finish_reason: Option<&'a str>,
-        output: Option<&'a Output>,
+        output: Option<Answer<'a>>,
     }
+    #[derive(Serialize)]
+    struct Answer<'a> {
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        images: &'a [Image],
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning: Option<&'a str>,
+        text: &'a str,
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        tool_calls: &'a [ToolCall],
+    }
+    let output = output.map(|output| Answer {
+        images: &output.images,
+        reasoning: output.reasoning.as_deref(),
+        text: &output.text,
+        tool_calls: &output.tool_calls,
+    });
     // A scoring error is ours, not something that came back.
     let error = error.filter(|error| error.class != SCORER_ERROR);
     proofmark_canon::to_vec(&CameBack { error, finish_reason, output }).map(|bytes| Digest::of(&bytes))
@@ -231,8 +346,8 @@ mod tests {
         let run_id = RunId::from_digest(&Digest::of(b"x"));
         let key = SampleKey::new("t", "i", "m", "c", 0);
         let expected = Value::from("gold");
-        let messages = [Message { content: "q".into(), role: Role::User }];
-        let output = Output { text: "a".into() };
+        let messages = [Message::new(Role::User, "q")];
+        let output = Output::of_text("a");
         let error = SampleError { class: "scorer".into(), message: "broke".into() };
         let scores = [Score { explanation: "e".into(), passed: true, scorer: "exact".into(), value: 0.5 }];
         let line = proofmark_canon::to_vec(&RecordRef {

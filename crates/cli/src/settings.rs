@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use proofmark_model::Secret;
 use proofmark_model::offline::Behaviour;
-use proofmark_run::dataset::{HubContext, Secret};
+use proofmark_run::dataset::HubContext;
 
 use crate::args::{Colour, Global};
 use crate::exit::Failure;

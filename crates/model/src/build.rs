@@ -9,6 +9,7 @@ use proofmark_canon::Map;
 
 use crate::ask::Model;
 use crate::offline;
+use crate::params::{self, COMMON};
 
 /// What models are built with besides their plan.
 pub struct BuildModel<'a> {
@@ -35,9 +36,6 @@ impl BuildError {
 /// Providers that this build can speak to.
 pub const PROVIDERS: [&str; 1] = ["offline"];
 
-/// Parameters that every provider understands.
-const COMMON: [&str; 4] = ["temperature", "top_p", "max_tokens", "stop"];
-
 impl BuildModel<'_> {
     pub fn build(&self, plan: &ModelPlan) -> Result<Arc<dyn Model>, BuildError> {
         known_params(plan)?;
@@ -58,7 +56,8 @@ pub fn check_params(plan: &ModelPlan, merged: &Map) -> Result<(), BuildError> {
             };
             return Err(BuildError::new(format!("`{}` has no parameter `{name}`", plan.model), hint));
         }
-        offline::check_param(name, value).map_err(|expected| {
+        let checked = params::check(name, value).and_then(|()| Ok(offline::check_param(name, value)?));
+        checked.map_err(|expected| {
             BuildError::new(format!("parameter `{name}` of `{}` is {value}, expected {expected}", plan.model), None)
         })?;
     }

@@ -2,11 +2,22 @@
 //!
 //! - [`ask`] what is sent and what comes back, the same for every model;
 //! - [`build`] a model out of its name and parameters;
+//! - [`class`] the ways in which a question can fail; [`secret`] keys; `params` what parameters may be;
+//! - `wire` the languages of providers, as pure functions;
 //! - [`offline`] models that need no network: deterministic, and useful to test a pipeline.
 
 pub mod ask;
 pub mod build;
+pub mod class;
 pub mod offline;
+mod params;
+mod picture;
+mod runner;
+pub mod secret;
+mod transport;
+mod wire;
 
-pub use ask::{Ask, Hint, Model, Reply, Request};
+pub use ask::{Ask, Asked, AttemptLog, Blob, File, Hint, Model, Reply, Request, Stop, Turn};
 pub use build::{BuildError, BuildModel, check_params};
+pub use class::Class;
+pub use secret::Secret;

@@ -85,6 +85,8 @@ pub enum RunError {
     OtherFinished { dir: PathBuf, found: RunId, expected: RunId },
     #[error("cannot start the runtime")]
     Runtime(#[source] std::io::Error),
+    #[error(transparent)]
+    Stop(proofmark_model::Stop),
     #[error("interrupted after {done} of {samples} samples")]
     Interrupted { done: u64, samples: u64 },
     #[error("a part of the run panicked; this is a bug in Proofmark")]
@@ -230,22 +232,30 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
     let item = &unit.work.item;
     let hint = Hint {
         key: key.as_str(),
+        ordinal: unit.ordinal,
         item_id: &item.id,
         item_index: item.index,
         sample: unit.sample,
         expected: &item.expected,
         choices: item.choices.as_deref(),
     };
-    let ask = Ask { request: &request, hint };
-    let reply = tokio::select! {
+    let ask = Ask { request: &request, hint, log: &NoLog };
+    let asked = tokio::select! {
         biased;
-        reply = ready.models[unit.model].ask(ask) => reply,
+        asked = ready.models[unit.model].ask(ask) => asked.map_err(RunError::Stop)?,
         _ = stop.changed() => return Ok(None),
     };
+    let reply = asked.reply;
     // Journalled before it is scored: an answer that came is never asked for again.
     let entry = Entry { fingerprint, ordinal: unit.ordinal, reply };
     shared.journal.append(&entry).map_err(RunError::Append)?;
     Ok(Some(finish_sample(ready, &unit, key, &request, fingerprint, entry.reply).await?))
+}
+
+struct NoLog;
+
+impl proofmark_model::AttemptLog for NoLog {
+    fn attempt(&self, _: &proofmark_artefact::telemetry::Attempt) {}
 }
 
 impl Shared {

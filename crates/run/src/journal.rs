@@ -18,7 +18,7 @@ use proofmark_model::Reply;
 use serde::{Deserialize, Serialize};
 
 /// What one sample came to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     pub fingerprint: Digest,
@@ -274,7 +274,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn entry(ordinal: u64, text: &str) -> Entry {
-        let reply = Reply::Answered { finish_reason: "stop".into(), text: text.into(), usage: Usage::default() };
+        let reply = Reply::of_text(text, Usage::default());
         Entry { fingerprint: Digest::of(text.as_bytes()), ordinal, reply }
     }
 

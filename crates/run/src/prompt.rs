@@ -110,7 +110,7 @@ impl Prompts {
                     format!("the {} prompt of item `{}` is longer than {MAX_PROMPT} bytes", role.as_str(), item.id);
                 return Err(PromptError { message, hint: None, place: place.clone() });
             }
-            messages.push(Message { content, role: *role });
+            messages.push(Message::new(*role, content));
         }
         Ok(messages)
     }

@@ -35,7 +35,7 @@ pub(crate) async fn finish_sample(
     let (output, finish_reason, mut error) = reply.into_parts();
     let mut scores = Vec::new();
     if let Some(output) = &output {
-        match score_all(ready, unit, &key, request, &output.text).await {
+        match score_all(ready, unit, &key, request, &output.answer()).await {
             Ok(all) => scores = all,
             // An answer that could not be scored is not an answer that failed: it has no score at all.
             Err(failed) => {

@@ -92,7 +92,14 @@ impl Unit {
             .part(&params.canonical)
             .part(&seed.get().to_be_bytes())
             .part(&prompt.canonical);
-        let request = Request { messages: Arc::clone(&prompt.messages), params: Arc::clone(&params.merged), seed };
+        let request = Request {
+            messages: Arc::clone(&prompt.messages),
+            files: Arc::default(),
+            turns: Vec::new(),
+            tools: Arc::default(),
+            params: Arc::clone(&params.merged),
+            seed,
+        };
         Ok((request, hasher.finish()))
     }
 }

@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn each_member_has_its_class() {
-        let text = |text: &str| Some(Output { text: text.to_owned() });
+        let text = |text: &str| Some(Output::of_text(text.to_owned()));
         assert_eq!(classes(|_, b| b.output = text("no"), 0.0), "output_changed");
         assert_eq!(classes(|_, b| b.finish_reason = Some("length".into()), 0.0), "output_changed");
         assert_eq!(classes(|_, b| b.expected = proofmark_canon::Value::Null, 0.0), "input_changed");

@@ -13,7 +13,7 @@ pub(super) fn run_id() -> RunId {
 /// A sample that was answered `yes` and passed.
 pub(super) fn record(task: &str, item: &str, model: &str, condition: &str, sample: u32) -> Record {
     let key = SampleKey::new(task, item, model, condition, sample);
-    let output = Some(Output { text: "yes".to_owned() });
+    let output = Some(Output::of_text("yes".to_owned()));
     Record {
         condition: condition.to_owned(),
         error: None,
@@ -21,7 +21,7 @@ pub(super) fn record(task: &str, item: &str, model: &str, condition: &str, sampl
         finish_reason: Some("stop".to_owned()),
         input: Input {
             fingerprint: Digest::of(key.as_str().as_bytes()),
-            messages: vec![Message { content: format!("is \"{item}\" so?"), role: Role::User }],
+            messages: vec![Message::new(Role::User, format!("is \"{item}\" so?"))],
         },
         item_id: item.to_owned(),
         latency_ms: None,

@@ -167,7 +167,7 @@ fn hostile_strings_stay_text_wherever_they_come_from() {
     }
     for record in &mut records {
         record.item_id = evil.to_owned();
-        record.input.messages = vec![Message { content: evil.to_owned(), role: Role::System }];
+        record.input.messages = vec![Message::new(Role::System, evil.to_owned())];
         record.expected = evil.into();
         record.finish_reason = Some(evil.to_owned());
         for score in &mut record.scores {

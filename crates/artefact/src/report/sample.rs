@@ -184,8 +184,8 @@ mod tests {
     fn a_record_of_any_size_gives_a_small_sample() {
         let mut record = fixture::record(0, Status::Success, Some(false));
         let long = "x".repeat(1 << 20);
-        record.input.messages = (0..40).map(|_| Message { content: long.clone(), role: Role::User }).collect();
-        record.input.messages.push(Message { content: "the question".to_owned(), role: Role::User });
+        record.input.messages = (0..40).map(|_| Message::new(Role::User, long.clone())).collect();
+        record.input.messages.push(Message::new(Role::User, "the question".to_owned()));
         record.scores = vec![crate::record::Score { explanation: long.clone(), ..record.scores[0].clone() }; 50];
         record.item_id = long.clone();
         record.expected = long.as_str().into();

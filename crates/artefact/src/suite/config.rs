@@ -38,6 +38,9 @@ pub struct Suite {
     pub determinism: Option<Determinism>,
     #[serde(default)]
     pub evidence: Option<Evidence>,
+    /// Manners towards every endpoint.
+    #[serde(default)]
+    pub limits: Option<Limits>,
 }
 
 /// How answers are drawn from every model.
@@ -73,6 +76,151 @@ pub struct Model {
     #[serde(default)]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub params: Option<Map>,
+    /// Where the API is, when it is not where the provider's preset says: `http://localhost:8000/v1`.
+    #[serde(default)]
+    pub base_url: Option<String>,
+    /// Which API of the provider is spoken, where there are two. Default: `chat`.
+    #[serde(default)]
+    pub api: Option<Api>,
+    /// The environment variable that holds the key, when it is not the provider's usual one. Its name must end in
+    /// `_API_KEY` or `_API_TOKEN`. The same name with `_FILE` at its end may name a file that only you can read.
+    #[serde(default)]
+    pub api_key_env: Option<String>,
+    /// Further HTTP headers, such as `api-version`. Never put a key here.
+    #[serde(default)]
+    pub headers: Option<std::collections::BTreeMap<String, String>>,
+    /// What the model makes. Default: `text`.
+    #[serde(default)]
+    pub output: Option<OutputKind>,
+    /// The program behind a `command:` model.
+    #[serde(default)]
+    pub command: Option<Runner>,
+    /// US dollars a million tokens; wins over the built-in table.
+    #[serde(default)]
+    pub price: Option<Price>,
+    /// Manners towards this model's endpoint; they win over the suite's.
+    #[serde(default)]
+    pub limits: Option<Limits>,
+}
+
+/// Which API of a provider is spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Api {
+    /// OpenAI's Chat Completions.
+    Chat,
+    /// OpenAI's Responses.
+    Responses,
+}
+
+/// What a model makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputKind {
+    Text,
+    Image,
+}
+
+/// A program that answers: `command:claude-code` and its like need none of this, `command:anything` needs `run`.
+#[derive(Debug, Clone, PartialEq, Deserialize, serde::Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Runner {
+    /// Program and arguments, no shell. `{prompt}` and `{system}` stand for the prompt's texts, `{model}` for the model
+    /// that is asked for. Default: what the preset says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<Vec<String>>,
+    /// How the prompt is given. Default: `stdin`, unless an argument holds `{prompt}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<PromptBy>,
+    /// What the program writes to stdout. Default: `text`, or what the preset says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<RunnerOutput>,
+    /// For `json`: where the answer is in the document, as a JSON pointer. Default: `/result`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pointer: Option<String>,
+    /// For `json`: where the name of the model that answered is, as a JSON pointer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_pointer: Option<String>,
+    /// Which model the program is asked to use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Environment variables that the program may see, besides PATH, HOME and LANG.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub env: Option<Vec<String>>,
+    /// How the program's version is asked for. Default: `--version`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<Vec<String>>,
+    /// Seconds until it is killed with everything it started. Default: 600.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<f64>,
+}
+
+/// How a program is given its prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptBy {
+    Stdin,
+    Argument,
+}
+
+/// What a program writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunnerOutput {
+    /// All of stdout is the answer.
+    Text,
+    /// One JSON document.
+    Json,
+}
+
+/// What tokens cost, in US dollars a million.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, serde::Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    pub input: f64,
+    pub output: f64,
+}
+
+/// How we behave towards an endpoint. Nothing of it is part of the run's identity: a run may be resumed with other limits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize, serde::Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Questions under way at once, at most. Default: `--concurrency`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4096))]
+    pub max_connections: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_minute: Option<u32>,
+    /// Input and output tokens together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_per_minute: Option<u64>,
+    /// Attempts after the first one. Default: 5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 20))]
+    pub max_retries: Option<u32>,
+    /// Seconds until a connection must be there. Default: 10.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connect_timeout: Option<f64>,
+    /// Seconds until the first byte of a reply must be there. Default: 300.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_byte_timeout: Option<f64>,
+    /// Seconds until the last byte of a reply must be there. Default: 600.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_timeout: Option<f64>,
+}
+
+/// A tool that a model may ask for. It is not run: the call itself is the answer.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tool {
+    /// 1 to 64 letters, digits, `_` and `-`.
+    pub name: String,
+    #[serde(default)]
+    pub description: Option<String>,
+    /// A JSON Schema of the arguments. Default: no arguments.
+    #[serde(default)]
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    pub parameters: Option<Map>,
 }
 
 /// A named prompt arm, so that one item is asked with and without an intervention.
@@ -129,6 +277,9 @@ pub struct Task {
     pub prompt: Option<PromptSource>,
     #[serde(default)]
     pub system: Option<TextSource>,
+    /// Tools that the model may ask for; a call of one is the answer.
+    #[serde(default)]
+    pub tools: Option<Vec<Tool>>,
     /// At least one; the first is the headline.
     #[schemars(length(min = 1))]
     pub scorers: Vec<Scorer>,

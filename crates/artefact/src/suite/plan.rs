@@ -3,10 +3,12 @@
 //! A plan's canonical JSON is itself a valid suite. Reading it back gives the same plan, so that
 //! running `config.resolved.yaml` gives the same `run_id`.
 
+use std::collections::BTreeMap;
+
 use proofmark_canon::{Digest, Map, Value};
 use serde::Serialize;
 
-use super::config::{Format, Group, OnBadRow, Take};
+use super::config::{Api, Format, Group, Limits, OnBadRow, OutputKind, Price, Runner, Take};
 use super::text::{PromptSource, TextSource};
 use crate::path::RelPath;
 
@@ -26,6 +28,9 @@ pub struct Plan {
     pub tasks: Vec<TaskPlan>,
     pub determinism: DeterminismPlan,
     pub evidence: EvidencePlan,
+    /// Not part of the run's identity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -43,9 +48,50 @@ pub struct ModelPlan {
     /// `provider:model-id`.
     pub model: String,
     pub params: Map,
+    // What only some models have is left out when it is not there: a suite without it keeps its run id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub api: Option<Api>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub api_key_env: Option<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<OutputKind>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<Runner>,
+    /// Not part of the run's identity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+    /// Not part of the run's identity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
 }
 
 impl ModelPlan {
+    /// A model that says nothing but its name.
+    pub fn named(id: impl Into<String>, model: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            model: model.into(),
+            params: Map::new(),
+            base_url: None,
+            api: None,
+            api_key_env: None,
+            headers: BTreeMap::new(),
+            output: None,
+            command: None,
+            price: None,
+            limits: None,
+        }
+    }
+
+    /// Whether the model makes pictures.
+    pub fn makes_images(&self) -> bool {
+        self.output == Some(OutputKind::Image)
+    }
+
     /// The part before the first colon.
     pub fn provider(&self) -> &str {
         self.model.split_once(':').map_or(self.model.as_str(), |(provider, _)| provider)
@@ -73,7 +119,18 @@ pub struct TaskPlan {
     pub brief: Option<RelPath>,
     pub prompt: PromptSource,
     pub system: Option<TextSource>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolPlan>,
     pub scorers: Vec<ScorerPlan>,
+}
+
+/// A tool with every default filled.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ToolPlan {
+    pub name: String,
+    pub description: String,
+    /// A JSON Schema.
+    pub parameters: Map,
 }
 
 /// Where rows come from. Fields that do not belong to the format are `None`.

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use proofmark_canon::Map;
 
-use super::config::{self, Conditions, Format, Scorer, Shuffle, Suite};
+use super::config::{self, Api, Conditions, Format, Limits, OutputKind, Price, Scorer, Shuffle, Suite};
 use super::plan::{
     ConditionPlan, DatasetPlan, DeterminismPlan, EvidencePlan, ModelPlan, Plan, RESOLVED_MARK, SamplingPlan,
-    ScorerPlan, TaskPlan,
+    ScorerPlan, TaskPlan, ToolPlan,
 };
 use super::problem::{Place, Problem};
 use super::text::{PromptSource, TextSource};
@@ -62,6 +62,9 @@ pub fn resolve(suite: Suite, overrides: &Overrides) -> Result<Plan, Vec<Problem>
     let determinism =
         DeterminismPlan { strict_serialization: strict, deterministic_artifacts: artifacts.unwrap_or(strict) };
     let record = overrides.record_evidence.or(suite.evidence.and_then(|e| e.record)).unwrap_or(false);
+    if let Some(limits) = &suite.limits {
+        check_limits(limits, &top.key("limits"), &mut problems);
+    }
     let tasks = resolve_tasks(suite.tasks, seed, strict, overrides.max_items, &mut problems);
     let mut plan = Plan {
         resolved: RESOLVED_MARK,
@@ -74,6 +77,7 @@ pub fn resolve(suite: Suite, overrides: &Overrides) -> Result<Plan, Vec<Problem>
         tasks,
         determinism,
         evidence: EvidencePlan { record },
+        limits: suite.limits,
     };
     if problems.is_empty() {
         keep_only(&mut plan, &overrides.only, &mut problems);
@@ -118,7 +122,126 @@ fn resolve_models(models: Vec<config::Model>, problems: &mut Vec<Problem>) -> Ve
                     .hint("write `provider:model-id`, for example `offline:noisy`"),
             );
         }
-        plans.push(ModelPlan { id: model.id, model: model.model, params: model.params.unwrap_or_default() });
+        check_model(&model, &place.index(at), problems);
+        plans.push(ModelPlan {
+            params: model.params.unwrap_or_default(),
+            base_url: model.base_url.map(|url| url.trim_end_matches('/').to_owned()),
+            // The defaults are left out, so that saying them changes nothing.
+            api: model.api.filter(|api| *api != Api::Chat),
+            api_key_env: model.api_key_env,
+            headers: model.headers.unwrap_or_default(),
+            output: model.output.filter(|output| *output != OutputKind::Text),
+            command: model.command,
+            price: model.price,
+            limits: model.limits,
+            ..ModelPlan::named(model.id, model.model)
+        });
+    }
+    plans
+}
+
+fn check_model(model: &config::Model, place: &Place, problems: &mut Vec<Problem>) {
+    if let Some(url) = &model.base_url {
+        let has_credentials = url
+            .split_once("://")
+            .is_some_and(|(_, rest)| rest.split('/').next().is_some_and(|host| host.contains('@')));
+        if !(url.starts_with("https://") || url.starts_with("http://")) || has_credentials || url.contains(['?', '#']) {
+            problems.push(
+                Problem::at(
+                    place.key("base_url"),
+                    "expected `http://` or `https://`, a host and a path, and nothing else",
+                )
+                .hint("for example `http://localhost:8000/v1`; a key belongs into the environment"),
+            );
+        }
+    }
+    if let Some(name) = &model.api_key_env {
+        let is_name = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+        if !is_name || !(name.ends_with("_API_KEY") || name.ends_with("_API_TOKEN") || name == "HF_TOKEN") {
+            // A suite is somebody else's text: it must not be able to send any variable to any host.
+            problems.push(
+                Problem::at(place.key("api_key_env"), format!("`{name}` is not the name of a variable for keys"))
+                    .hint("its name must end in `_API_KEY` or `_API_TOKEN`"),
+            );
+        }
+    }
+    for (name, value) in model.headers.iter().flatten() {
+        let is_token = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+        let is_ours = [
+            "authorization",
+            "x-api-key",
+            "api-key",
+            "x-goog-api-key",
+            "cookie",
+            "host",
+            "content-length",
+            "content-type",
+            "transfer-encoding",
+            "connection",
+        ]
+        .contains(&name.to_ascii_lowercase().as_str());
+        if !is_token || is_ours || value.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
+            problems.push(
+                Problem::at(place.key("headers").key(name), format!("`{name}` cannot be set here"))
+                    .hint("keys come from the environment: `api_key_env`"),
+            );
+        }
+    }
+    if let Some(Price { input, output }) = model.price
+        && !(input.is_finite() && output.is_finite() && input >= 0.0 && output >= 0.0)
+    {
+        problems.push(Problem::at(place.key("price"), "expected prices of 0 or more"));
+    }
+    if let Some(limits) = &model.limits {
+        check_limits(limits, &place.key("limits"), problems);
+    }
+}
+
+fn check_limits(limits: &Limits, place: &Place, problems: &mut Vec<Problem>) {
+    let mut refuse = |key: &str, what: &str| problems.push(Problem::at(place.key(key), format!("expected {what}")));
+    if limits.max_connections.is_some_and(|n| !(1..=4096).contains(&n)) {
+        refuse("max_connections", "1 to 4096");
+    }
+    if limits.requests_per_minute == Some(0) {
+        refuse("requests_per_minute", "at least 1");
+    }
+    if limits.tokens_per_minute == Some(0) {
+        refuse("tokens_per_minute", "at least 1");
+    }
+    if limits.max_retries.is_some_and(|n| n > 20) {
+        refuse("max_retries", "at most 20");
+    }
+    for (key, seconds) in [
+        ("connect_timeout", limits.connect_timeout),
+        ("first_byte_timeout", limits.first_byte_timeout),
+        ("total_timeout", limits.total_timeout),
+    ] {
+        if seconds.is_some_and(|seconds| !(seconds > 0.0 && seconds <= 86_400.0)) {
+            refuse(key, "more than 0 and at most 86400 seconds");
+        }
+    }
+}
+
+fn resolve_tools(tools: Vec<config::Tool>, place: &Place, problems: &mut Vec<Problem>) -> Vec<ToolPlan> {
+    let mut seen = BTreeSet::new();
+    let mut plans = Vec::new();
+    for (at, tool) in tools.into_iter().enumerate() {
+        let place = place.index(at).key("name");
+        let fits = (1..=64).contains(&tool.name.len())
+            && tool.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+        if !fits {
+            let message = format!("`{}` cannot name a tool", tool.name);
+            problems.push(Problem::at(place, message).hint("use 1 to 64 letters, digits, `_` and `-`"));
+        } else if !seen.insert(tool.name.clone()) {
+            problems.push(Problem::at(place, format!("two tools are named `{}`", tool.name)));
+        }
+        let parameters = tool.parameters.unwrap_or_else(|| {
+            let mut none = Map::new();
+            none.insert("type", "object");
+            none.insert("properties", proofmark_canon::Value::Object(Map::new()));
+            none
+        });
+        plans.push(ToolPlan { name: tool.name, description: tool.description.unwrap_or_default(), parameters });
     }
     plans
 }
@@ -187,6 +310,7 @@ fn resolve_tasks(
             brief: task.brief,
             prompt: task.prompt.unwrap_or_else(|| PromptSource::Text(TextSource::Inline("{{ input }}".to_owned()))),
             system: task.system,
+            tools: resolve_tools(task.tools.unwrap_or_default(), &place.key("tools"), problems),
             scorers,
         });
     }

@@ -275,7 +275,13 @@ fn check_content(place: Place<'_>, record: &RecordView<'_>, findings: &mut Findi
             contradiction("but there are scores; expected none");
         }
     }
-    let output = record.output.as_ref().map(|output| Output { text: output.text.0.as_ref().to_owned() });
+    let output = record.output.as_ref().map(|output| Output {
+        images: output.images.clone(),
+        reasoning: output.reasoning.as_ref().map(|text| text.0.as_ref().to_owned()),
+        text: output.text.0.as_ref().to_owned(),
+        tool_calls: output.tool_calls.clone(),
+        ..Output::default()
+    });
     let error = record.error.as_ref().map(|error| SampleError {
         class: error.class.0.as_ref().to_owned(),
         message: error.message.0.as_ref().to_owned(),

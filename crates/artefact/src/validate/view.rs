@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use proofmark_canon::Digest;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 
-use crate::record::{Never, Role, Status, Usage};
+use crate::record::{Attachment, Image, Never, Role, Status, TokenLogprob, ToolCall, Usage};
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a record")]
@@ -79,6 +79,8 @@ struct InputView {
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a message")]
 struct MessageView {
+    #[serde(rename = "attachments", default)]
+    _attachments: Each<Attachment>,
     #[serde(rename = "content")]
     _content: AnyText,
     #[serde(rename = "role")]
@@ -88,8 +90,18 @@ struct MessageView {
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an output")]
 pub(super) struct OutputView<'a> {
+    #[serde(borrow, default, rename = "answered_by")]
+    _answered_by: Option<Text<'a>>,
+    #[serde(default)]
+    pub(super) images: Vec<Image>,
+    #[serde(default, rename = "logprobs")]
+    _logprobs: Each<TokenLogprob>,
+    #[serde(borrow, default)]
+    pub(super) reasoning: Option<Text<'a>>,
     #[serde(borrow)]
     pub(super) text: Text<'a>,
+    #[serde(default)]
+    pub(super) tool_calls: Vec<ToolCall>,
 }
 
 #[derive(serde::Deserialize)]
@@ -137,6 +149,12 @@ impl<'de> Deserialize<'de> for AnyText {
 
 /// A list whose entries are read and dropped one by one.
 struct Each<T>(PhantomData<T>);
+
+impl<T> Default for Each<T> {
+    fn default() -> Self {
+        Self(PhantomData)
+    }
+}
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Each<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -48,7 +48,7 @@ fn good_run() -> Run {
                         let ordinal = records.len() as u64;
                         let key = SampleKey::new(task, item, model, condition, sample);
                         let failed = ordinal == 5;
-                        let output = (!failed).then(|| Output { text: format!("answer {}\n", ordinal % 3) });
+                        let output = (!failed).then(|| Output::of_text(format!("answer {}\n", ordinal % 3)));
                         let error = failed.then(|| SampleError { class: "server".into(), message: "HTTP 500".into() });
                         let finish_reason = (!failed).then(|| "stop".to_owned());
                         let score = |scorer: &&str| Score {
@@ -57,7 +57,7 @@ fn good_run() -> Run {
                             scorer: (*scorer).into(),
                             value: if ordinal.is_multiple_of(3) { 1.0 } else { 0.25 },
                         };
-                        let message = Message { content: format!("ask {item}"), role: Role::User };
+                        let message = Message::new(Role::User, format!("ask {item}"));
                         let usage = Usage { input_tokens: 10, output_tokens: ordinal };
                         let mut steps = vec![Step::prompt(Role::User, &message.content)];
                         steps.extend(output.iter().map(|output| Step::model_output(&output.text)));
@@ -619,7 +619,7 @@ fn the_outcome_is_the_same_every_time() {
 fn a_scoring_failure_with_an_output_is_fine() {
     let mut run = good_run();
     let record = &mut run.records[5];
-    record.output = Some(Output { text: "x".into() });
+    record.output = Some(Output::of_text("x"));
     record.error = Some(SampleError { class: "scorer".into(), message: "timed out".into() });
     record.output_fingerprint = output_fingerprint(record.output.as_ref(), None, record.error.as_ref()).unwrap();
     let outcome = validated(&run, |_| {});

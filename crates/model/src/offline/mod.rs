@@ -40,30 +40,22 @@ pub(crate) fn known_params(name: &str) -> Option<&'static [&'static str]> {
 /// Checks one parameter; the error says what was expected.
 pub(crate) fn check_param(name: &str, value: &Value) -> Result<(), &'static str> {
     let number = value.as_f64();
-    let fits = match name {
-        "temperature" => number.is_some_and(|n| (0.0..=10.0).contains(&n)),
-        "top_p" | "accuracy" => number.is_some_and(|n| (0.0..=1.0).contains(&n)),
-        "lift" => number.is_some_and(|n| (-1.0..=1.0).contains(&n)),
-        "max_tokens" => value.as_u64().is_some_and(|n| n > 0),
-        "stop" | "wrong" => value.as_array().is_some_and(|items| items.iter().all(|item| item.as_str().is_some())),
-        "latency_ms" => behaviour::latency_range(value).is_some(),
-        "schedule" => faulty::parse_schedule(value).is_some(),
-        "file" => value.as_str().is_some(),
-        _ => true,
+    let (fits, expected) = match name {
+        "accuracy" => (number.is_some_and(|n| (0.0..=1.0).contains(&n)), "a number from 0 to 1"),
+        "lift" => (number.is_some_and(|n| (-1.0..=1.0).contains(&n)), "a number from -1 to 1"),
+        "wrong" => {
+            let is_list = value.as_array().is_some_and(|items| items.iter().all(|item| item.as_str().is_some()));
+            (is_list, "a list of texts")
+        }
+        "latency_ms" => (
+            behaviour::latency_range(value).is_some(),
+            "a number up to 600000, or a list of a smallest and a largest one",
+        ),
+        "schedule" => (faulty::parse_schedule(value).is_some(), "a list of ok, error, timeout, rate_limited"),
+        "file" => (value.as_str().is_some(), "the path of a file"),
+        _ => (true, ""),
     };
-    if fits {
-        return Ok(());
-    }
-    Err(match name {
-        "temperature" => "a number from 0 to 10",
-        "top_p" | "accuracy" => "a number from 0 to 1",
-        "lift" => "a number from -1 to 1",
-        "max_tokens" => "a whole number above 0",
-        "stop" | "wrong" => "a list of texts",
-        "latency_ms" => "a number up to 600000, or a list of a smallest and a largest one",
-        "schedule" => "a list of ok, error, timeout, rate_limited",
-        _ => "the path of a file",
-    })
+    if fits { Ok(()) } else { Err(expected) }
 }
 
 pub(crate) fn build(name: &str, params: &Map, with: &BuildModel<'_>) -> Result<Arc<dyn Model>, BuildError> {
@@ -92,7 +84,7 @@ impl Model for Offline {
     fn ask<'a>(&'a self, ask: Ask<'a>) -> Asking<'a> {
         Box::pin(async move {
             if let Some(failure) = self.behaviour.log_ask(ask.hint.key) {
-                return failure;
+                return Ok(failure.into());
             }
             let reply = match &self.voice {
                 Voice::Echo => answered(&ask, last_user(&ask.request.messages).to_owned()),
@@ -101,7 +93,7 @@ impl Model for Offline {
                 Voice::Faulty => faulty::reply(&ask),
             };
             self.behaviour.wait(&ask).await;
-            reply
+            Ok(reply.into())
         })
     }
 }
@@ -113,7 +105,7 @@ fn last_user(messages: &[Message]) -> &str {
 
 fn answered(ask: &Ask<'_>, text: String) -> Reply {
     let usage = Usage { input_tokens: input_tokens(ask), output_tokens: tokens(&text) };
-    Reply::Answered { finish_reason: "stop".to_owned(), text, usage }
+    Reply::of_text(text, usage)
 }
 
 fn input_tokens(ask: &Ask<'_>) -> u64 {

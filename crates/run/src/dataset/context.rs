@@ -1,8 +1,9 @@
 //! What the caller hands in.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use proofmark_model::Secret;
 
 /// Where data is found and how strictly it is read.
 #[derive(Debug, Clone)]
@@ -67,26 +68,5 @@ pub struct Tuning {
 impl Default for Tuning {
     fn default() -> Self {
         Self { sort_entries: 1 << 16, spool_bytes: 1 << 20, max_line: 16 << 20 }
-    }
-}
-
-/// A token that is never printed.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    /// The text itself, for the one place that sends it.
-    pub(super) fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(***)")
     }
 }

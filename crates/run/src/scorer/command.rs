@@ -396,7 +396,7 @@ for line in sys.stdin:
         );
         let expected = value(r#"["a",1]"#);
         let choices = [value("1"), value("\"é\"")];
-        let messages = [Message { content: "hi\n".into(), role: proofmark_artefact::record::Role::User }];
+        let messages = [Message::new(proofmark_artefact::record::Role::User, "hi\n".into())];
         let Value::Object(metadata) = value(r#"{"z":1,"a":null}"#) else { unreachable!() };
         let full = Answer {
             text: "line one\nline \"two\"",

@@ -29,7 +29,7 @@ fn every_class_is_found_in_either_kind_of_run() {
     type Edit = fn(&mut Record);
     let edits: [(Edit, &str); 8] = [
         (|record| answered(record, "Lyon"), "regression 1, output_changed 1"),
-        (|record| record.output = Some(Output { text: "Paris ".to_owned() }), "output_changed 1"),
+        (|record| record.output = Some(Output::of_text("Paris ".to_owned())), "output_changed 1"),
         (failed, "regression 1, output_changed 1, status_changed 1"),
         (|record| record.scores[0].value = 0.9, "score_changed 1"),
         (|record| record.input.messages[0].content.push('?'), "input_changed 1"),

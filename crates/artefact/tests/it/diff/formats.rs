@@ -101,7 +101,7 @@ fn markdown_keeps_its_fences_and_its_bound() {
 #[test]
 fn markdown_shows_what_was_asked_on_both_sides_when_it_differs() {
     let b = Run::new().change("capitals/fr/small/raw/0", |record| {
-        record.input.messages.insert(0, Message { content: "Be brief.".to_owned(), role: Role::System });
+        record.input.messages.insert(0, Message::new(Role::System, "Be brief.".to_owned()));
         record.input.messages[1].content.push_str(" Name it.");
         record.expected = Value::Null;
     });

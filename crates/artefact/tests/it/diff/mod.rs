@@ -134,7 +134,7 @@ fn record(item: &str, model: &str, answer: &str) -> Record {
         finish_reason: Some("stop".to_owned()),
         input: Input {
             fingerprint: Digest::of(key.as_str().as_bytes()),
-            messages: vec![Message { content: format!("What is the capital of {item}?"), role: Role::User }],
+            messages: vec![Message::new(Role::User, format!("What is the capital of {item}?"))],
         },
         item_id: item.to_owned(),
         latency_ms: None,
@@ -164,7 +164,7 @@ fn record(item: &str, model: &str, answer: &str) -> Record {
 fn answered(record: &mut Record, text: &str) {
     let passed = record.expected.as_str() == Some(text);
     let explanation = if passed { "equal".to_owned() } else { format!("found `{text}`") };
-    record.output = Some(Output { text: text.to_owned() });
+    record.output = Some(Output::of_text(text.to_owned()));
     record.scores =
         vec![Score { explanation, passed, scorer: "exact".to_owned(), value: if passed { 1.0 } else { 0.0 } }];
 }

@@ -12,8 +12,9 @@ use reqwest::{Response, StatusCode, Url};
 use super::cache::{Cache, failed};
 use super::error::HubProblem;
 use super::{Entry, Repo, is_commit, pick};
-use crate::dataset::context::{HubContext, Secret};
+use crate::dataset::context::HubContext;
 use crate::dataset::names::show;
+use proofmark_model::Secret;
 
 const ATTEMPTS: u32 = 5;
 const REDIRECTS: usize = 5;

@@ -1,0 +1,1 @@
+//! Cuts a streamed body to its parts: server-sent events, or lines.

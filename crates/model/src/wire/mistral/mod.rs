@@ -1,0 +1,1 @@
+//! Mistral's chat, where it differs from OpenAI's.

@@ -1,0 +1,1 @@
+//! OpenAI's Chat Completions, Responses and Images, and every server that speaks them.

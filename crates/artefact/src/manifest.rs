@@ -142,7 +142,42 @@ pub struct ModelEntry {
     pub model: String,
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub params: Map,
+    /// What its tokens cost; absent when that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<PriceEntry>,
     pub provider: String,
+    /// What became of the samples' seeds; absent for models that are not asked over a network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<SeedUse>,
+}
+
+/// US dollars a million tokens, and where they come from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PriceEntry {
+    /// The day on which the table was true; null for prices that the suite gives.
+    pub as_of: Option<String>,
+    pub input: f64,
+    pub output: f64,
+}
+
+impl PriceEntry {
+    /// What tokens cost, in US dollars.
+    pub fn cost(&self, usage: crate::record::Usage) -> f64 {
+        (usage.input_tokens as f64 * self.input + usage.output_tokens as f64 * self.output) / 1e6
+    }
+}
+
+/// What became of the samples' seeds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SeedUse {
+    /// They went out with the requests.
+    Sent,
+    /// The provider has no place for one: samples are not tied to their seeds.
+    Ignored,
+    /// The suite says not to send them.
+    Withheld,
 }
 
 /// The host, for people who asked to have it recorded.

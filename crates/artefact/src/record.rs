@@ -198,7 +198,7 @@ pub struct Output {
     /// Log-probabilities of the tokens of the text, where they were asked for and given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub logprobs: Vec<TokenLogprob>,
-    /// What the model wrote before its answer, where the provider shows it. Never scored.
+    /// What the model wrote before its answer, where the provider shows it. It is not scored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
     pub text: String,

@@ -66,7 +66,7 @@ impl Published {
 }
 
 /// One line a schema.
-const PUBLISHED: [Published; 6] = [
+const PUBLISHED: [Published; 7] = [
     Published { name: "suite", version: 1, title: "Proofmark suite", root: of_input::<crate::suite::config::Suite> },
     Published {
         name: "record",
@@ -91,6 +91,12 @@ const PUBLISHED: [Published; 6] = [
         version: crate::summary::SUMMARY_SCHEMA,
         title: "Proofmark's summary.json",
         root: of_output::<crate::summary::Summary>,
+    },
+    Published {
+        name: "telemetry",
+        version: 1,
+        title: "One line of Proofmark's telemetry.jsonl",
+        root: of_output::<crate::telemetry::Attempt>,
     },
     Published {
         name: "diff",
@@ -253,7 +259,7 @@ mod tests {
 
     #[test]
     fn the_text_is_the_same_every_time_and_has_no_loose_ends() {
-        assert_eq!(names(), ["suite", "record", "trajectory", "manifest", "summary", "diff"]);
+        assert_eq!(names(), ["suite", "record", "trajectory", "manifest", "summary", "telemetry", "diff"]);
         for name in names() {
             let first = text(name).unwrap();
             assert_eq!(Some(&first), text(name).as_ref());

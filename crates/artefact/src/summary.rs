@@ -13,6 +13,9 @@ pub const SUMMARY_SCHEMA: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
+    /// Which models the providers say have answered; absent when none says so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answered_by: Vec<AnsweredBy>,
     /// Task × model × condition × scorer, in the suite's order.
     pub cells: Vec<Cell>,
     /// Each condition against the suite's first one, item by item.
@@ -26,6 +29,17 @@ pub struct Summary {
     /// Task over all models and conditions, by the task's first scorer.
     pub tasks: Vec<TaskRow>,
     pub totals: Totals,
+}
+
+/// A model as its provider names it in replies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AnsweredBy {
+    /// The model's id in the suite.
+    pub model: String,
+    /// The name that came back.
+    pub name: String,
+    pub samples: u64,
 }
 
 /// How many samples came to what.
@@ -78,6 +92,9 @@ pub enum Method {
 #[serde(deny_unknown_fields)]
 pub struct Cell {
     pub condition: String,
+    /// Absent when the model's price is not known. Tokens from a provider's cache count in full.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
     pub counts: Counts,
     /// Null when nothing was scored.
     pub estimate: Option<Estimate>,
@@ -94,6 +111,9 @@ pub struct Cell {
 #[serde(deny_unknown_fields)]
 pub struct ModelRow {
     pub condition: String,
+    /// Absent when the model's price is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
     pub counts: Counts,
     pub estimate: Option<Estimate>,
     pub model: String,
@@ -134,7 +154,7 @@ pub struct Comparison {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Totals {
-    /// Null until a price table is given.
+    /// Null unless the price of every model is known.
     pub cost_usd: Option<f64>,
     pub counts: Counts,
     pub items: u64,

@@ -203,6 +203,11 @@ pub trait Model: Send + Sync {
     /// the sample's record.
     fn ask<'a>(&'a self, ask: Ask<'a>) -> Asking<'a>;
 
+    /// Says what is missing before anything can be asked, such as a key.
+    fn check_ready(&self) -> Result<(), Stop> {
+        Ok(())
+    }
+
     /// Models of one lane share an endpoint: what slows one down slows the others down, and nobody else.
     fn lane(&self) -> &str {
         "offline"

@@ -3,7 +3,8 @@
 //! - [`ask`] what is sent and what comes back, the same for every model;
 //! - [`build`] a model out of its name and parameters;
 //! - [`class`] the ways in which a question can fail; [`secret`] keys; `params` what parameters may be;
-//! - `wire` the languages of providers, as pure functions;
+//! - [`preset`] the providers we know; `wire` their languages, as pure functions; `transport` HTTP, limits, retries;
+//! - `runner` programs that answer;
 //! - [`offline`] models that need no network: deterministic, and useful to test a pipeline.
 
 pub mod ask;
@@ -11,13 +12,13 @@ pub mod build;
 pub mod class;
 pub mod offline;
 mod params;
-mod picture;
+pub mod preset;
 mod runner;
 pub mod secret;
 mod transport;
 mod wire;
 
 pub use ask::{Ask, Asked, AttemptLog, Blob, File, Hint, Model, Reply, Request, Stop, Turn};
-pub use build::{BuildError, BuildModel, check_params};
+pub use build::{BuildError, BuildModel, SeedUse, Surroundings, check_params, seed_use};
 pub use class::Class;
 pub use secret::Secret;

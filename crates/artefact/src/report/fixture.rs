@@ -25,6 +25,8 @@ pub(super) fn run_id() -> RunId {
 
 pub(super) fn manifest() -> Manifest {
     let model = |id: &str| ModelEntry {
+        price: None,
+        seed: None,
         id: id.to_owned(),
         model: format!("noisy:{id}"),
         params: Map::new(),
@@ -81,11 +83,22 @@ pub(super) fn summary() -> Summary {
             for (scorer, primary) in [("exact", true), ("includes", false)] {
                 let (task, model, condition) = (task.to_owned(), model.to_owned(), condition.to_owned());
                 let scorer = scorer.to_owned();
-                cells.push(Cell { condition, counts, estimate: some, model, primary, scorer, task, usage });
+                cells.push(Cell {
+                    condition,
+                    cost_usd: None,
+                    counts,
+                    estimate: some,
+                    model,
+                    primary,
+                    scorer,
+                    task,
+                    usage,
+                });
             }
         }
     }
     let model_row = |(model, condition): (&str, &str)| ModelRow {
+        cost_usd: None,
         condition: condition.to_owned(),
         counts,
         estimate: some,
@@ -105,6 +118,7 @@ pub(super) fn summary() -> Summary {
         wins: 10,
     };
     Summary {
+        answered_by: Vec::new(),
         cells,
         comparisons: MODELS.iter().flat_map(|m| [comparison(m, None), comparison(m, Some("sums"))]).collect(),
         models: rows().map(model_row).into(),

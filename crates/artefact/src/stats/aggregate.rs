@@ -14,6 +14,8 @@
 //!   suite's first condition. Items that one of the two did not score are left out, and so is a
 //!   comparison without items.
 
+use std::collections::BTreeMap;
+
 use proofmark_canon::seed::Stream;
 
 use super::bootstrap;
@@ -22,7 +24,7 @@ use super::facts::{Facts, Shape, TaskShape};
 use super::interval::Bounds;
 use super::tally::{Current, Paired, TaskTally, add_counts, add_usage};
 use crate::record::Usage;
-use crate::summary::{Cell, Comparison, Counts, ModelRow, SUMMARY_SCHEMA, Summary, TaskRow, Totals};
+use crate::summary::{AnsweredBy, Cell, Comparison, Counts, ModelRow, SUMMARY_SCHEMA, Summary, TaskRow, Totals};
 
 /// Takes facts in record order and gives the summary.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +32,14 @@ pub struct Aggregator {
     shape: Shape,
     tasks: Vec<TaskTally>,
     current: Current,
+    /// By model: who the provider says has answered, and how often.
+    answered: Vec<BTreeMap<String, u64>>,
 }
+
+/// How many names of one model are told apart; a server that makes up a new one each time must not fill the memory.
+const MOST_NAMES: usize = 64;
+/// Stands for all further names.
+const OTHER_NAMES: &str = "(other names)";
 
 /// The facts do not fit the shape they are aggregated to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -50,7 +59,8 @@ impl Aggregator {
     pub fn new(shape: Shape) -> Self {
         let tally = |task: &TaskShape| TaskTally::new(task, shape.models.len(), shape.conditions.len());
         let tasks = shape.tasks.iter().map(tally).collect();
-        Self { shape, tasks, current: Current::default() }
+        let answered = vec![BTreeMap::new(); shape.models.len()];
+        Self { shape, tasks, current: Current::default(), answered }
     }
 
     /// Adds one sample. A sample that is refused changes nothing.
@@ -84,6 +94,9 @@ impl Aggregator {
         if !facts.scores.is_empty() {
             self.current.add(at, facts);
         }
+        if let Some(name) = facts.answered_by {
+            count_name(&mut self.answered[facts.model], name, 1);
+        }
         Ok(())
     }
 
@@ -100,12 +113,16 @@ impl Aggregator {
         for (ours, theirs) in self.tasks.iter_mut().zip(&other.tasks) {
             ours.merge(theirs);
         }
+        for (ours, theirs) in self.answered.iter_mut().zip(&other.answered) {
+            theirs.iter().for_each(|(name, samples)| count_name(ours, name, *samples));
+        }
         Ok(self)
     }
 
     pub fn finish(mut self) -> Summary {
         self.flush();
         Summary {
+            answered_by: self.answered_by(),
             cells: self.cells(),
             comparisons: self.comparisons(),
             models: self.model_rows(),
@@ -137,6 +154,7 @@ impl Aggregator {
                     let stream = self.stream(&["cell", &task.id, model, condition]);
                     cells.push(Cell {
                         condition: condition.clone(),
+                        cost_usd: self.cost(model, arm.usage),
                         counts: arm.counts(scored),
                         estimate: scored.series.estimate(stream),
                         model: model.clone(),
@@ -163,7 +181,8 @@ impl Aggregator {
                 }
             }
             let estimate = series.estimate(self.stream(&["model", model, condition]));
-            ModelRow { condition: condition.clone(), counts, estimate, model: model.clone(), usage }
+            let cost_usd = self.cost(model, usage);
+            ModelRow { condition: condition.clone(), cost_usd, counts, estimate, model: model.clone(), usage }
         };
         self.arms().enumerate().map(row).collect()
     }
@@ -221,7 +240,30 @@ impl Aggregator {
             totals.items += task.items;
             task.arms.iter().for_each(|arm| add_usage(&mut totals.usage, arm.usage));
         }
+        // A sum that leaves something out would look cheaper than it was.
+        let rows = self.arms().enumerate().map(|(at, (model, _))| {
+            let mut usage = Usage::default();
+            self.tasks.iter().for_each(|task| add_usage(&mut usage, task.arms[at].usage));
+            self.cost(model, usage)
+        });
+        totals.cost_usd = rows.sum::<Option<f64>>().filter(|_| !self.shape.models.is_empty());
         totals
+    }
+
+    /// What tokens of a model cost, when its price is known.
+    fn cost(&self, model: &str, usage: Usage) -> Option<f64> {
+        let at = self.shape.models.iter().position(|name| name == model)?;
+        Some(self.shape.prices.get(at)?.as_ref()?.cost(usage))
+    }
+
+    fn answered_by(&self) -> Vec<AnsweredBy> {
+        let rows = self.shape.models.iter().zip(&self.answered);
+        let row = |model: &String, name: &String, samples: &u64| AnsweredBy {
+            model: model.clone(),
+            name: name.clone(),
+            samples: *samples,
+        };
+        rows.flat_map(|(model, names)| names.iter().map(move |(name, samples)| row(model, name, samples))).collect()
     }
 
     /// Model × condition in the order of [`TaskTally::arms`].
@@ -231,6 +273,15 @@ impl Aggregator {
 
     fn stream(&self, labels: &[&str]) -> Stream {
         bootstrap::stream(&self.shape.run_id, labels)
+    }
+}
+
+fn count_name(names: &mut BTreeMap<String, u64>, name: &str, samples: u64) {
+    if let Some(count) = names.get_mut(name) {
+        *count += samples;
+    } else {
+        let name = if names.len() < MOST_NAMES { name } else { OTHER_NAMES };
+        *names.entry(name.to_owned()).or_default() += samples;
     }
 }
 
@@ -249,6 +300,7 @@ mod tests {
             run_id: RunId::from_digest(&Digest::of(b"run")),
             tasks: tasks.iter().map(|(id, scorers)| TaskShape { id: (*id).into(), scorers: names(scorers) }).collect(),
             models: names(models),
+            prices: vec![None; models.len()],
             conditions: names(conditions),
         }
     }
@@ -263,8 +315,15 @@ mod tests {
         for (task, item, model, condition, values) in samples {
             let usage = Usage { input_tokens: 10, output_tokens: 1 };
             let scores = verdicts(values);
-            let facts =
-                Facts { task: *task, item: *item, model: *model, condition: *condition, usage, scores: &scores };
+            let facts = Facts {
+                task: *task,
+                item: *item,
+                model: *model,
+                condition: *condition,
+                usage,
+                answered_by: None,
+                scores: &scores,
+            };
             aggregator.push(&facts).unwrap();
         }
         aggregator.finish()
@@ -470,7 +529,15 @@ mod tests {
     fn facts_that_do_not_fit_are_refused_and_change_nothing() {
         let mut aggregator = Aggregator::new(shape(&[("t", &["exact"]), ("u", &["exact"])], &["m"], &["raw"]));
         let (one, two) = (verdicts(&[1.0]), verdicts(&[1.0, 1.0]));
-        let good = Facts { task: 0, item: 5, model: 0, condition: 0, usage: Usage::default(), scores: &one };
+        let good = Facts {
+            task: 0,
+            item: 5,
+            model: 0,
+            condition: 0,
+            usage: Usage::default(),
+            answered_by: None,
+            scores: &one,
+        };
         aggregator.push(&good).unwrap();
         let before = aggregator.clone();
         for (facts, text) in [
@@ -492,7 +559,9 @@ mod tests {
         let mut aggregator = Aggregator::new(shape(&[("t", &["exact"])], &["m"], &["raw"]));
         for item in 0..3 {
             let usage = Usage { input_tokens: u64::MAX, output_tokens: 1 << 52 };
-            aggregator.push(&Facts { task: 0, item, model: 0, condition: 0, usage, scores: &[] }).unwrap();
+            aggregator
+                .push(&Facts { task: 0, item, model: 0, condition: 0, usage, answered_by: None, scores: &[] })
+                .unwrap();
         }
         let summary = aggregator.finish();
         assert_eq!(summary.totals.usage, Usage { input_tokens: (1 << 53) - 1, output_tokens: (1 << 53) - 1 });

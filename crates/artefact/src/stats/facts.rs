@@ -5,18 +5,20 @@
 use proofmark_canon::RunId;
 
 use crate::axes::Axes;
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, PriceEntry};
 use crate::record::{Record, Score, Status, Usage};
 use crate::suite::plan::Plan;
 use crate::text::excerpt;
 
 /// The rows and columns of a summary, in the suite's order.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Shape {
     pub name: String,
     pub run_id: RunId,
     pub tasks: Vec<TaskShape>,
     pub models: Vec<String>,
+    /// What the tokens of each model cost, where that is known.
+    pub prices: Vec<Option<PriceEntry>>,
     /// The first one is the baseline that the others are compared with.
     pub conditions: Vec<String>,
 }
@@ -29,7 +31,7 @@ pub struct TaskShape {
 }
 
 impl Shape {
-    pub fn of_plan(plan: &Plan, run_id: RunId) -> Self {
+    pub fn of_plan(plan: &Plan, run_id: RunId, prices: Vec<Option<PriceEntry>>) -> Self {
         let task = |task: &crate::suite::plan::TaskPlan| TaskShape {
             id: task.id.clone(),
             scorers: task.scorers.iter().map(|scorer| scorer.name().to_owned()).collect(),
@@ -39,6 +41,7 @@ impl Shape {
             run_id,
             tasks: plan.tasks.iter().map(task).collect(),
             models: plan.models.iter().map(|model| model.id.clone()).collect(),
+            prices,
             conditions: plan.conditions.iter().map(|condition| condition.id.clone()).collect(),
         }
     }
@@ -50,6 +53,7 @@ impl Shape {
             run_id: manifest.run_id,
             tasks: manifest.tasks.iter().map(task).collect(),
             models: manifest.models.iter().map(|model| model.id.clone()).collect(),
+            prices: manifest.models.iter().map(|model| model.price.clone()).collect(),
             conditions: manifest.conditions.requested.clone(),
         }
     }
@@ -64,6 +68,8 @@ pub struct Facts<'a> {
     pub model: usize,
     pub condition: usize,
     pub usage: Usage,
+    /// The model that the provider says has answered.
+    pub answered_by: Option<&'a str>,
     /// One verdict a scorer of the task, or none when the sample has no answer or no score.
     pub scores: &'a [Verdict],
 }
@@ -139,7 +145,7 @@ impl<'s> FactsReader<'s> {
     ///
     /// An item that comes back after another one of its task is not noticed here: that takes memory for
     /// every item, and `validate` spends it.
-    pub fn read(&mut self, record: &Record) -> Result<Facts<'_>, FactsError> {
+    pub fn read<'r>(&'r mut self, record: &'r Record) -> Result<Facts<'r>, FactsError> {
         if record.run_id != self.shape.run_id {
             return Err(FactsError::OtherRun { found: record.run_id, expected: self.shape.run_id });
         }
@@ -161,7 +167,8 @@ impl<'s> FactsReader<'s> {
             self.item_id.clone_from(&record.item_id);
         }
         self.last = Some(place);
-        Ok(Facts { task, item, model, condition, usage: record.usage, scores: &self.verdicts })
+        let answered_by = record.output.as_ref().and_then(|output| output.answered_by.as_deref());
+        Ok(Facts { task, item, model, condition, usage: record.usage, answered_by, scores: &self.verdicts })
     }
 
     fn read_scores(&mut self, task: &TaskShape, record: &Record) -> Result<(), FactsError> {
@@ -208,6 +215,7 @@ mod tests {
                 TaskShape { id: "two".into(), scorers: vec!["exact".into()] },
             ],
             models: vec!["m".into(), "n".into()],
+            prices: vec![None, None],
             conditions: vec!["raw".into(), "compiled".into()],
         }
     }

@@ -86,7 +86,7 @@ pub struct Model {
     /// `_API_KEY` or `_API_TOKEN`. The same name with `_FILE` at its end may name a file that only you can read.
     #[serde(default)]
     pub api_key_env: Option<String>,
-    /// Further HTTP headers, such as `api-version`. Never put a key here.
+    /// Further HTTP headers, such as `api-version`. A key does not belong here.
     #[serde(default)]
     pub headers: Option<std::collections::BTreeMap<String, String>>,
     /// What the model makes. Default: `text`.

@@ -115,7 +115,8 @@ impl<'m> Order<'m> {
         self.scored[fact.condition] |= !scores.is_empty();
         let (task, model, condition) = (fact.task, fact.model, fact.condition);
         if let Some(aggregator) = &mut self.aggregator {
-            let facts = Facts { task, item: self.item_number, model, condition, usage: fact.usage, scores };
+            let (item, usage, answered_by) = (self.item_number, fact.usage, fact.answered_by.as_deref());
+            let facts = Facts { task, item, model, condition, usage, answered_by, scores };
             self.in_order &= aggregator.push(&facts).is_ok();
         }
         Ok(())

@@ -51,6 +51,7 @@ pub(super) struct Fact {
     /// Sixteen bytes of the digest of the item's id.
     pub(super) item: [u8; 16],
     pub(super) usage: Usage,
+    pub(super) answered_by: Option<Box<str>>,
     /// Which of [`Checked::verdicts`] are the record's.
     pub(super) verdicts: Range<usize>,
 }
@@ -221,6 +222,7 @@ fn check_record(rules: &Rules<'_>, number: u64, record: &RecordView<'_>, checked
         sample: record.sample,
         item: mark(record.item_id.as_bytes()),
         usage: if usage_ok { record.usage } else { Usage::default() },
+        answered_by: record.output.as_ref().and_then(|o| o.answered_by.as_deref()).map(Into::into),
         verdicts: first..checked.verdicts.len(),
     })
 }

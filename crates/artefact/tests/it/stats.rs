@@ -21,6 +21,7 @@ fn shape() -> Shape {
         run_id: RunId::from_digest(&Digest::of(b"properties")),
         tasks: SCORERS.iter().enumerate().map(task).collect(),
         models: names("m", MODELS),
+        prices: vec![None; MODELS],
         conditions: names("c", CONDITIONS),
     }
 }
@@ -48,7 +49,10 @@ fn each_sample<'a>(items: impl IntoIterator<Item = (u64, &'a Item)>, mut visit: 
                 let scores: Vec<Verdict> = values.iter().flatten().take(SCORERS[*task]).map(verdict).collect();
                 let usage = Usage { input_tokens: 2, output_tokens: ordinal };
                 let (model, condition) = (arm / CONDITIONS, arm % CONDITIONS);
-                visit(&Facts { task: *task, item: ordinal, model, condition, usage, scores: &scores }, sample);
+                visit(
+                    &Facts { task: *task, item: ordinal, model, condition, usage, answered_by: None, scores: &scores },
+                    sample,
+                );
             }
         }
     }

@@ -108,6 +108,8 @@ fn good_run() -> Run {
         }
     }
     let model = |id: &str| ModelEntry {
+        price: None,
+        seed: None,
         id: id.into(),
         model: "offline:noisy".into(),
         params: Map::new(),

@@ -3,15 +3,15 @@
 //! Pure functions. A wire knows no host, no key, no clock and no network; [`crate::transport`] has those.
 //! Each is tested against fixtures of the provider's documented formats in its folder's `fixtures/`.
 
-mod anthropic;
+pub(crate) mod anthropic;
 mod body;
-mod cloudflare;
-mod cohere;
+pub(crate) mod cloudflare;
+pub(crate) mod cohere;
 pub(crate) mod frame;
-mod gemini;
-mod mistral;
-mod ollama;
-mod openai;
+pub(crate) mod gemini;
+pub(crate) mod mistral;
+pub(crate) mod ollama;
+pub(crate) mod openai;
 
 use std::fmt;
 
@@ -27,6 +27,11 @@ pub(crate) use body::{Body, parse_reply};
 pub(crate) trait Wire: Send + Sync + fmt::Debug {
     /// Parameters that it has a word for, besides those that all have (`params::COMMON`).
     fn params(&self) -> &'static [&'static str];
+
+    /// Parameters that all others have and this one has no word for.
+    fn lacks(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     /// Whether a seed can be sent.
     fn takes_seed(&self) -> bool;

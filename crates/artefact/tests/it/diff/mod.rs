@@ -95,6 +95,8 @@ fn lines<T: serde::Serialize>(values: &[T]) -> Vec<u8> {
 
 fn manifest(run_id: RunId, record_count: u64, recorded: bool, artifacts: BTreeMap<String, Digest>) -> Manifest {
     let model = |id: &str| ModelEntry {
+        price: None,
+        seed: None,
         id: id.to_owned(),
         model: format!("test:{id}"),
         params: Map::new(),

@@ -64,6 +64,8 @@ pub struct AssetEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AssetRole {
+    /// A file that rows name, sent with their prompt.
+    Attachment,
     Brief,
     Model,
     Prompt,

@@ -13,6 +13,7 @@ pub mod class;
 pub mod offline;
 mod params;
 pub mod preset;
+pub mod price;
 mod runner;
 pub mod secret;
 mod transport;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
+use proofmark_artefact::manifest::PriceEntry;
 use proofmark_artefact::record::{Status, Usage};
 use proofmark_artefact::report::{self, BadRecord, Grid, Selection, Selector};
 use proofmark_artefact::stats::{AggregateError, Aggregator, Facts, Shape, Verdict};
@@ -28,6 +29,7 @@ pub struct Finished {
     pub status: Status,
     pub error_class: Option<String>,
     pub usage: Usage,
+    pub answered_by: Option<String>,
     pub verdicts: Vec<Verdict>,
     /// With its line end.
     pub record: Vec<u8>,
@@ -41,6 +43,10 @@ pub struct Progress {
     pub done: u64,
     pub errors: u64,
     pub samples: u64,
+    /// Input and output together.
+    pub tokens: u64,
+    /// In US dollars, of the models whose price is known.
+    pub cost_usd: f64,
 }
 
 /// Someone who watches a run.
@@ -93,6 +99,7 @@ pub struct Collector {
     status_counts: BTreeMap<Status, u64>,
     effective: Vec<bool>,
     aggregator: Aggregator,
+    prices: Vec<Option<PriceEntry>>,
     selector: Option<Selector>,
 }
 
@@ -113,7 +120,7 @@ impl Collector {
         };
         let plan = &ready.plan;
         let grid = Grid { tasks: plan.tasks.len(), models: plan.models.len(), conditions: plan.conditions.len() };
-        let shape = Shape::of_plan(&ready.plan, ready.run_id);
+        let shape = Shape::of_plan(&ready.plan, ready.run_id, ready.prices.clone());
         Ok(Self {
             records: create(names::RECORDS)?,
             trajectories: ready.plan.evidence.record.then(|| create(names::TRAJECTORIES)).transpose()?,
@@ -126,6 +133,7 @@ impl Collector {
             effective: vec![false; ready.plan.conditions.len()],
             selector: want_report.then(|| Selector::new(grid, report::Limits::default())),
             aggregator: Aggregator::new(shape),
+            prices: ready.prices.clone(),
             dir,
         })
     }
@@ -175,6 +183,10 @@ impl Collector {
         }
         *self.status_counts.entry(finished.status).or_default() += 1;
         self.progress.done += 1;
+        self.progress.tokens += finished.usage.input_tokens + finished.usage.output_tokens;
+        if let Some(price) = &self.prices[finished.model] {
+            self.progress.cost_usd += price.cost(finished.usage);
+        }
         self.progress.errors += u64::from(finished.status != Status::Success);
         self.effective[finished.condition] |= !finished.verdicts.is_empty();
         self.aggregator.push(&Facts {
@@ -183,6 +195,7 @@ impl Collector {
             model: finished.model,
             condition: finished.condition,
             usage: finished.usage,
+            answered_by: finished.answered_by.as_deref(),
             scores: &finished.verdicts,
         })?;
         if let Some(selector) = &mut self.selector {

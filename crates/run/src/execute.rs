@@ -1,31 +1,42 @@
 //! Asks, scores and records every sample of a run.
 //!
-//! Everyone who asks takes the next sample of the plan, asks the model, journals the answer, scores
+//! Everyone who asks takes the next sample of their lane, asks the model, journals the answer, scores
 //! it and hands the finished record to the collector, which puts records back in order. At most
 //! [`WINDOW`] samples are between the oldest unfinished one and the newest.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use proofmark_artefact::manifest::{Manifest, Platform};
 use proofmark_artefact::store::{Claim, ClaimError, OnExisting, OpenError, RunDir};
 use proofmark_artefact::summary::Summary;
 use proofmark_canon::RunId;
-use proofmark_model::{Ask, Hint};
+use proofmark_model::{Ask, Class, Hint, Reply, Stop};
 use tokio::sync::{Semaphore, watch};
 
+use crate::attach::AttachError;
+use crate::budget::{Budget, Purse, Spent};
 use crate::collect::{CollectError, Collector, Finished, Observer};
 use crate::journal::{Entry, Journal, JournalError};
+use crate::lanes::{Lanes, Pulled};
 use crate::prompt::PromptError;
 use crate::publish::{PublishError, draft_manifest, publish};
 use crate::ready::Ready;
 use crate::resume::{self, ResumeError};
 use crate::sample::{RecordError, finish_sample};
 use crate::source::{Source, SourceError, Unit};
+use crate::telemetry::Telemetry;
 
 /// How far the newest sample may be ahead of the oldest unfinished one.
 const WINDOW: usize = 1 << 18;
+/// The same when there is more than one lane: samples of a slow one wait in memory.
+const WINDOW_OF_LANES: usize = 1 << 15;
+/// Questions at once to models that say nothing about it.
+const DEFAULT_CONCURRENCY: usize = 16;
+/// How long questions under way may go on when the time is up.
+const GRACE: Duration = Duration::from_secs(30);
 /// Finished samples that may wait for the collector.
 const QUEUE: usize = 2048;
 
@@ -33,8 +44,9 @@ const QUEUE: usize = 2048;
 pub struct Options {
     pub run_dir: PathBuf,
     pub on_existing: OnExisting,
-    /// Questions under way at once.
-    pub concurrency: usize,
+    /// Questions under way at once, of each endpoint; `None` for what the models think best.
+    pub concurrency: Option<usize>,
+    pub budget: Budget,
     /// Leave `report.html` out.
     pub skip_report: bool,
     /// Of the harness, for the manifest.
@@ -85,8 +97,14 @@ pub enum RunError {
     OtherFinished { dir: PathBuf, found: RunId, expected: RunId },
     #[error("cannot start the runtime")]
     Runtime(#[source] std::io::Error),
+    #[error("{}", stop.message)]
+    Stopped { stop: Stop, done: u64, samples: u64 },
+    #[error("stopped after {done} of {samples} samples: {spent}")]
+    Budget { spent: Spent, done: u64, samples: u64 },
     #[error(transparent)]
-    Stop(proofmark_model::Stop),
+    Attach(#[from] AttachError),
+    #[error("cannot write the telemetry")]
+    Telemetry(#[source] std::io::Error),
     #[error("interrupted after {done} of {samples} samples")]
     Interrupted { done: u64, samples: u64 },
     #[error("a part of the run panicked; this is a bug in Proofmark")]
@@ -95,6 +113,9 @@ pub enum RunError {
 
 /// Runs a suite into a run directory.
 pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Result<Outcome, RunError> {
+    for model in &ready.models {
+        model.check_ready().map_err(|stop| RunError::Stopped { stop, done: 0, samples: ready.samples() })?;
+    }
     let claim = Claim::take(&options.run_dir, options.on_existing)?;
     if options.on_existing == OnExisting::Resume && claim.is_finished() {
         return already_complete(&ready, claim);
@@ -108,7 +129,9 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
         Journal::open(&state.journal_path, ready.run_id, state.done.valid_length).map_err(RunError::Append)?;
     let source = Source::new(Arc::clone(&ready), state.done, Some(replay));
 
-    let window = Arc::new(Semaphore::new(WINDOW));
+    let telemetry = Telemetry::open(&claim).map_err(RunError::Telemetry)?;
+    let (of_model, workers) = lanes(&ready, options.concurrency);
+    let window = Arc::new(Semaphore::new(if workers.len() > 1 { WINDOW_OF_LANES } else { WINDOW }));
     let (sender, receiver) = sync_channel(QUEUE);
     let sync = journal.sync_handle().map_err(RunError::Append)?;
     let collector = Collector::new(&ready, &claim, sync, Arc::clone(&window), observer, !options.skip_report)?;
@@ -117,29 +140,42 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
 
     let shared = Arc::new(Shared {
         ready: Arc::clone(&ready),
-        source: Mutex::new(source),
+        is_alone: workers.len() == 1,
+        lanes: Lanes::new(source, of_model),
         journal,
+        telemetry,
+        purse: Purse::new(options.budget, ready.prices.clone()),
         window,
         failure: Mutex::new(None),
         stop: options.stop,
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(RunError::Runtime)?;
-    runtime.block_on(ask_all(&shared, sender, options.concurrency));
+    runtime.block_on(ask_all(&shared, sender, &workers, options.budget.time));
     runtime.block_on(async {
         for scorer in ready.scorers.iter().flatten() {
             scorer.close().await;
         }
     });
     let collected = collecting.join().map_err(|_| RunError::Panicked)??;
-    if let Some(failure) = shared.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        return Err(failure);
-    }
     let samples = ready.samples();
+    if let Some(error) = shared.telemetry.take_failure() {
+        return Err(RunError::Telemetry(error));
+    }
+    if let Some(failure) = shared.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        return Err(match failure {
+            RunError::Stopped { stop, .. } => RunError::Stopped { stop, done: collected.done, samples },
+            RunError::Budget { spent, .. } if collected.done < samples => {
+                RunError::Budget { spent, done: collected.done, samples }
+            }
+            other => other,
+        });
+    }
     if collected.done < samples {
         return Err(RunError::Interrupted { done: collected.done, samples });
     }
     let draft = draft_manifest(&ready, &options.version, &options.platform);
     let (manifest, summary) = publish(&ready, &claim, draft, collected)?;
+    shared.telemetry.publish(claim.dir()).map_err(RunError::Telemetry)?;
     claim.finish().map_err(|source| PublishError::io(&options.run_dir, source))?;
     Ok(Outcome { run_dir: options.run_dir, manifest, summary, resumed, was_complete: false })
 }
@@ -158,54 +194,106 @@ fn already_complete(ready: &Ready, claim: Claim) -> Result<Outcome, RunError> {
     Ok(Outcome { run_dir: path, manifest, summary, resumed, was_complete: true })
 }
 
+/// Which lane each model is in, and how many ask in each lane.
+fn lanes(ready: &Ready, concurrency: Option<usize>) -> (Vec<usize>, Vec<usize>) {
+    let mut names: Vec<&str> = Vec::new();
+    let mut workers: Vec<usize> = Vec::new();
+    let mut of_model = Vec::new();
+    for model in &ready.models {
+        let lane = names.iter().position(|name| *name == model.lane()).unwrap_or_else(|| {
+            names.push(model.lane());
+            workers.push(1);
+            names.len() - 1
+        });
+        let most = model.max_in_flight().unwrap_or(usize::MAX);
+        let wanted = concurrency.or(model.max_in_flight()).unwrap_or(DEFAULT_CONCURRENCY);
+        workers[lane] = workers[lane].max(wanted.min(most));
+        of_model.push(lane);
+    }
+    (of_model, workers)
+}
+
 /// What everyone who asks has in common.
 struct Shared {
     ready: Arc<Ready>,
-    source: Mutex<Source>,
+    lanes: Lanes,
+    /// There is one lane: when its endpoint is dead, nothing is left to do.
+    is_alone: bool,
     journal: Journal,
+    telemetry: Telemetry,
+    purse: Purse,
     window: Arc<Semaphore>,
     /// The first thing that went wrong; everyone stops then.
     failure: Mutex<Option<RunError>>,
     stop: watch::Receiver<bool>,
 }
 
-async fn ask_all(shared: &Arc<Shared>, sender: SyncSender<Finished>, concurrency: usize) {
-    let workers: Vec<_> = (0..concurrency.max(1))
-        .map(|_| {
+async fn ask_all(shared: &Arc<Shared>, sender: SyncSender<Finished>, lanes: &[usize], time: Option<Duration>) {
+    let numbered = lanes.iter().enumerate().flat_map(|(lane, workers)| (0..(*workers).max(1)).map(move |_| lane));
+    let mut workers: Vec<_> = numbered
+        .map(|lane| {
             let (shared, sender) = (Arc::clone(shared), sender.clone());
             tokio::spawn(async move {
-                if let Err(error) = work(&shared, &sender).await {
+                if let Err(error) = work(&shared, lane, &sender).await {
                     shared.fail(error);
                 }
             })
         })
         .collect();
     drop(sender);
-    for worker in workers {
-        if worker.await.is_err() {
-            shared.fail(RunError::Panicked);
+    let all = async {
+        for worker in &mut workers {
+            if worker.await.is_err() {
+                shared.fail(RunError::Panicked);
+            }
+        }
+    };
+    match time {
+        None => all.await,
+        Some(time) => {
+            if tokio::time::timeout(time + GRACE, all).await.is_err() {
+                let (done, samples) = (0, 0);
+                shared.fail(RunError::Budget { spent: Spent::Time { most: time }, done, samples });
+                workers.iter().for_each(tokio::task::JoinHandle::abort);
+            }
         }
     }
 }
 
-/// Takes samples until there are none left.
-async fn work(shared: &Shared, sender: &SyncSender<Finished>) -> Result<(), RunError> {
+/// Takes samples of a lane until there are none left.
+async fn work(shared: &Shared, lane: usize, sender: &SyncSender<Finished>) -> Result<(), RunError> {
     let mut stop = shared.stop.clone();
     loop {
         if *stop.borrow() || shared.has_failed() {
             return Ok(());
         }
-        // The place is taken before the sample, so the oldest sample always has one: no deadlock.
-        tokio::select! {
-            biased;
-            permit = shared.window.acquire() => match permit {
-                Ok(permit) => permit.forget(),
-                Err(_) => return Ok(()),
-            },
-            _ = stop.changed() => return Ok(()),
-        }
-        let unit = shared.source.lock().unwrap_or_else(PoisonError::into_inner).next_unit()?;
-        let Some(unit) = unit else { return Ok(()) };
+        let unit = match shared.lanes.pop(lane) {
+            Some(unit) => unit,
+            None => {
+                // The place is taken before the sample, so the oldest sample always has one: no deadlock.
+                tokio::select! {
+                    biased;
+                    permit = shared.window.acquire() => match permit {
+                        Ok(permit) => permit.forget(),
+                        Err(_) => return Ok(()),
+                    },
+                    () = shared.lanes.arrived(lane) => continue,
+                    _ = stop.changed() => return Ok(()),
+                }
+                match shared.lanes.pull(lane)? {
+                    Pulled::Mine(unit) => unit,
+                    Pulled::Others => continue,
+                    Pulled::End => {
+                        shared.window.add_permits(1);
+                        // Nothing can arrive any more; what did so meanwhile is still to be asked.
+                        match shared.lanes.pop(lane) {
+                            Some(unit) => unit,
+                            None => return Ok(()),
+                        }
+                    }
+                }
+            }
+        };
         let Some(finished) = answer(shared, unit, &mut stop).await? else { return Ok(()) };
         if sender.send(finished).is_err() {
             // The collector has given up; it says why.
@@ -227,8 +315,13 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
             return Err(JournalError::OtherInput { key, ordinal, recorded, actual: fingerprint }.into());
         }
         let unit = Unit { journalled: None, ..unit };
+        shared.purse.note(unit.model, journalled.reply.usage());
         return Ok(Some(finish_sample(ready, &unit, key, &request, fingerprint, journalled.reply).await?));
     }
+    let (done, samples) = (0, 0);
+    let open = shared.purse.open().map_err(|spent| RunError::Budget { spent, done, samples })?;
+    let mut request = request;
+    request.files = unit.work.files(ready)?;
     let item = &unit.work.item;
     let hint = Hint {
         key: key.as_str(),
@@ -239,23 +332,28 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
         expected: &item.expected,
         choices: item.choices.as_deref(),
     };
-    let ask = Ask { request: &request, hint, log: &NoLog };
+    let ask = Ask { request: &request, hint, log: &shared.telemetry };
+    let stopped = |stop| RunError::Stopped { stop, done, samples };
     let asked = tokio::select! {
         biased;
-        asked = ready.models[unit.model].ask(ask) => asked.map_err(RunError::Stop)?,
+        asked = ready.models[unit.model].ask(ask) => asked.map_err(stopped)?,
         _ = stop.changed() => return Ok(None),
     };
     let reply = asked.reply;
+    if let Reply::Failed { class, message, .. } = &reply
+        && shared.is_alone
+        && class == Class::EndpointDown.as_str()
+    {
+        // Everything that is left would be skipped: better to stop, and to go on when it is back.
+        let hint = Some("check the address and whether the server is up".to_owned());
+        return Err(stopped(Stop { message: message.clone(), hint }));
+    }
+    shared.purse.note(unit.model, reply.usage());
+    drop(open);
     // Journalled before it is scored: an answer that came is never asked for again.
     let entry = Entry { fingerprint, ordinal: unit.ordinal, reply };
     shared.journal.append(&entry).map_err(RunError::Append)?;
     Ok(Some(finish_sample(ready, &unit, key, &request, fingerprint, entry.reply).await?))
-}
-
-struct NoLog;
-
-impl proofmark_model::AttemptLog for NoLog {
-    fn attempt(&self, _: &proofmark_artefact::telemetry::Attempt) {}
 }
 
 impl Shared {

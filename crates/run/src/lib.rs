@@ -3,13 +3,17 @@
 //! - [`dataset`] rows of any format to items, streamed; [`prompt`] strict templates over them;
 //! - [`ready`] a run that is ready to start; [`source`] its samples in the suite's order;
 //! - [`execute`] asks and records them; [`sample`] from an answer to a record; [`scorer`] one file for each scorer;
+//! - `lanes` one queue for each endpoint; [`budget`] what may be spent; `telemetry` every attempt; [`attach`] files of rows;
 //! - [`journal`] what came back, before it counts; [`resume`] going on after a kill;
 //! - [`collect`] records put back in order; [`publish`] the final files.
 
+pub mod attach;
+pub mod budget;
 pub mod collect;
 pub mod dataset;
 pub mod execute;
 pub mod journal;
+mod lanes;
 pub mod prompt;
 pub mod publish;
 pub mod ready;
@@ -17,3 +21,4 @@ pub mod resume;
 mod sample;
 pub mod scorer;
 pub mod source;
+mod telemetry;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use proofmark_artefact::manifest::{
     Conditions, DatasetEntry, Determinism, Evidence, Harness, MANIFEST_SCHEMA, Manifest, ModelEntry, Platform,
-    Sampling, TaskEntry,
+    Sampling, SeedUse, TaskEntry,
 };
 use proofmark_artefact::record::Status;
 use proofmark_artefact::report;
@@ -15,6 +15,8 @@ use proofmark_artefact::summary::Summary;
 use proofmark_artefact::yaml;
 use proofmark_canon::Digest;
 use proofmark_canon::json::{self, EncodeError};
+
+use proofmark_model::seed_use;
 
 use crate::collect::Collected;
 use crate::ready::Ready;
@@ -128,11 +130,17 @@ pub fn draft_manifest(ready: &Ready, version: &str, platform: &Platform) -> Mani
         split: task.dataset.split.clone(),
         task: task.id.clone(),
     });
-    let models = plan.models.iter().map(|model| ModelEntry {
+    let models = plan.models.iter().zip(&ready.prices).map(|(model, price)| ModelEntry {
         id: model.id.clone(),
         model: model.model.clone(),
         params: model.params.clone(),
+        price: price.clone(),
         provider: model.provider().to_owned(),
+        seed: seed_use(model, &model.params).map(|seed| match seed {
+            proofmark_model::SeedUse::Sent => SeedUse::Sent,
+            proofmark_model::SeedUse::Ignored => SeedUse::Ignored,
+            proofmark_model::SeedUse::Withheld => SeedUse::Withheld,
+        }),
     });
     let tasks = plan.tasks.iter().zip(&ready.datasets).map(|(task, prepared)| TaskEntry {
         id: task.id.clone(),
@@ -142,7 +150,7 @@ pub fn draft_manifest(ready: &Ready, version: &str, platform: &Platform) -> Mani
     let (major, minor, micro) = char::UNICODE_VERSION;
     Manifest {
         artifacts: BTreeMap::<String, Digest>::new(),
-        assets: ready.assets.entries(),
+        assets: ready.attachments.entries().chain(ready.assets.entries()).collect(),
         command: None,
         conditions: Conditions { effective: Vec::new(), requested },
         created_at: ready.run_id.spine(0),

@@ -3,17 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use proofmark_artefact::manifest::{AssetEntry, PriceEntry};
 use proofmark_artefact::path::RelPath;
 use proofmark_artefact::suite::assets::{AssetError, AssetRole, Assets};
+use proofmark_artefact::suite::config::{Api, OutputKind, Runner};
 use proofmark_artefact::suite::identity::run_id;
 use proofmark_artefact::suite::load::{SuiteError, SuiteFile};
-use proofmark_artefact::suite::plan::Plan;
+use proofmark_artefact::suite::plan::{ModelPlan, Plan, ToolPlan};
 use proofmark_artefact::suite::problem::{Place, Problem};
 use proofmark_artefact::suite::resolve::{Overrides, merge_params};
 use proofmark_canon::json::EncodeError;
 use proofmark_canon::{Digest, Map, RunId};
-use proofmark_model::{BuildModel, Model, check_params};
+use proofmark_model::{BuildModel, Model, Surroundings, check_params, price};
 
+use crate::attach::{AttachError, Attachments, CollectAttachmentsError};
 use crate::dataset::{DataContext, DatasetError, HubContext, Item, Prepared, prepare};
 use crate::prompt::Prompts;
 use crate::scorer::{Scorer, ScorerEnv};
@@ -29,6 +32,8 @@ pub struct World {
     pub offline: proofmark_model::offline::Behaviour,
     /// Where `command` scorers find programs.
     pub program_path: Option<std::ffi::OsString>,
+    /// What live models need: keys, addresses, the clock.
+    pub surroundings: Surroundings,
 }
 
 /// A run that can start.
@@ -37,14 +42,29 @@ pub struct Ready {
     pub run_id: RunId,
     pub root: PathBuf,
     pub assets: Assets,
+    pub attachments: Attachments,
     /// In the suite's order of tasks.
     pub datasets: Vec<Prepared>,
     pub prompts: Prompts,
     pub models: Vec<Arc<dyn Model>>,
     /// By model, then by condition.
     pub params: Vec<Vec<Params>>,
+    /// By model: what decides how it is asked besides its name and parameters; empty when nothing does.
+    pub serving: Vec<Vec<u8>>,
+    /// By model.
+    pub prices: Vec<Option<PriceEntry>>,
+    /// By task.
+    pub tools: Vec<Tools>,
     /// By task.
     pub scorers: Vec<Vec<Scorer>>,
+}
+
+/// The tools of a task, and their canonical text.
+#[derive(Debug, Clone, Default)]
+pub struct Tools {
+    pub list: Arc<[ToolPlan]>,
+    /// Empty when there are none.
+    pub canonical: Vec<u8>,
 }
 
 /// The parameters a model is sent under a condition, and their canonical text.
@@ -71,6 +91,8 @@ pub enum ReadyError {
     Asset(#[from] AssetError),
     #[error(transparent)]
     Dataset(#[from] DatasetError),
+    #[error(transparent)]
+    Attach(#[from] AttachError),
     #[error("the suite has no canonical form")]
     Encode(#[from] EncodeError),
     #[error("no folder above `{0}` holds the files that it names")]
@@ -91,7 +113,7 @@ impl Ready {
         let root = find_root(suite_path, &file, &plan, world)?;
         let assets = Assets::load(&plan, &root)?;
         let prompts = Prompts::compile(&plan, &assets).map_err(|problems| file.wrong(&problems))?;
-        let (models, params) = build_models(&plan, &assets, world).map_err(|problems| file.wrong(&problems))?;
+        let (models, params) = build_models(&plan, &assets, &root, world).map_err(|problems| file.wrong(&problems))?;
         let scorers = build_scorers(&plan, &assets, &root, world).map_err(|problems| file.wrong(&problems))?;
         let context = DataContext {
             root: root.clone(),
@@ -109,9 +131,30 @@ impl Ready {
             }
             datasets.push(prepared);
         }
+        let with_files = plan.tasks.iter().zip(&datasets).filter(|(task, _)| !task.dataset.files.is_empty());
+        let attachments = Attachments::load(with_files.map(|(_, prepared)| prepared), &root)?;
         let digests: Vec<Digest> = datasets.iter().map(|prepared| prepared.digest).collect();
-        let run_id = run_id(&proofmark_canon::to_value(&plan)?, &digests, &assets.entries())?;
-        let ready = Self { plan, run_id, root, assets, datasets, prompts, models, params, scorers };
+        let mut entries: Vec<AssetEntry> = attachments.entries().collect();
+        entries.extend(assets.entries());
+        let run_id = run_id(&proofmark_canon::to_value(&plan)?, &digests, &entries)?;
+        let serving = plan.models.iter().map(serving).collect::<Result<_, _>>()?;
+        let tools = plan.tasks.iter().map(|task| tools(&task.tools)).collect::<Result<_, _>>()?;
+        let prices = plan.models.iter().map(price::of).collect();
+        let ready = Self {
+            plan,
+            run_id,
+            root,
+            assets,
+            attachments,
+            datasets,
+            prompts,
+            models,
+            params,
+            serving,
+            prices,
+            tools,
+            scorers,
+        };
         ready.sample_count().ok_or(ReadyError::TooLarge)?;
         ready.try_prompts(&file)?;
         Ok(ready)
@@ -147,6 +190,38 @@ impl Ready {
     }
 }
 
+/// What decides how a model is asked besides its name and parameters.
+fn serving(model: &ModelPlan) -> Result<Vec<u8>, EncodeError> {
+    #[derive(serde::Serialize)]
+    struct Serving<'a> {
+        api: Option<Api>,
+        base_url: Option<&'a str>,
+        command: Option<&'a Runner>,
+        headers: &'a std::collections::BTreeMap<String, String>,
+        output: Option<OutputKind>,
+    }
+    let ModelPlan { api, base_url, command, headers, output, .. } = model;
+    if api.is_none() && base_url.is_none() && command.is_none() && headers.is_empty() && output.is_none() {
+        return Ok(Vec::new());
+    }
+    let (base_url, command) = (base_url.as_deref(), command.as_ref());
+    proofmark_canon::to_vec(&Serving { api: *api, base_url, command, headers, output: *output })
+}
+
+fn tools(list: &[ToolPlan]) -> Result<Tools, EncodeError> {
+    let canonical = if list.is_empty() { Vec::new() } else { proofmark_canon::to_vec(list)? };
+    Ok(Tools { list: list.into(), canonical })
+}
+
+impl From<CollectAttachmentsError> for ReadyError {
+    fn from(error: CollectAttachmentsError) -> Self {
+        match error {
+            CollectAttachmentsError::Attach(error) => Self::Attach(error),
+            CollectAttachmentsError::Dataset(error) => Self::Dataset(error),
+        }
+    }
+}
+
 /// The suite's folder; for a file that a run wrote, the nearest folder above it that has its files.
 fn find_root(suite_path: &Path, file: &SuiteFile, plan: &Plan, world: &World) -> Result<PathBuf, ReadyError> {
     let named = |path: &Path| if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
@@ -166,12 +241,13 @@ fn find_root(suite_path: &Path, file: &SuiteFile, plan: &Plan, world: &World) ->
 
 type Models = (Vec<Arc<dyn Model>>, Vec<Vec<Params>>);
 
-fn build_models(plan: &Plan, assets: &Assets, world: &World) -> Result<Models, Vec<Problem>> {
+fn build_models(plan: &Plan, assets: &Assets, root: &Path, world: &World) -> Result<Models, Vec<Problem>> {
     let load = |path: &RelPath| {
         let asset = assets.get(AssetRole::Model, path);
         asset.map(|asset| asset.bytes.clone()).ok_or_else(|| format!("`{path}` was not loaded"))
     };
-    let builder = BuildModel { load: &load, offline: world.offline.clone() };
+    let builder =
+        BuildModel::new(&load, world.offline.clone(), &world.surroundings, plan.limits, root.to_owned());
     let (mut models, mut params, mut problems) = (Vec::new(), Vec::new(), Vec::new());
     for (at, model) in plan.models.iter().enumerate() {
         let place = Place::top().key("models").index(at);

@@ -52,13 +52,16 @@ struct Header {
     version: u32,
 }
 
+/// Changes when a journal's entries do.
+const WORK_VERSION: u32 = 2;
+
 /// Reads the state of the claimed directory, or begins a new one.
 pub fn open(ready: &Ready, claim: &Claim) -> Result<State, ResumeError> {
     let journal_path = claim.work_file(names::JOURNAL);
     let path = claim.work_file(names::WORK_HEADER);
     if !path.exists() {
         // Killed before it began, or new: a journal without a header belongs to nobody.
-        let header = Header { format: "proofmark.work", run_id: ready.run_id, version: 1 };
+        let header = Header { format: "proofmark.work", run_id: ready.run_id, version: WORK_VERSION };
         let io_error = |path: &PathBuf| {
             let path = path.clone();
             move |source| ResumeError::Io { path, source }
@@ -73,8 +76,8 @@ pub fn open(ready: &Ready, claim: &Claim) -> Result<State, ResumeError> {
     let bytes = read_bounded(&path, 1 << 16)?;
     let bad = |why: String| ResumeError::BadHeader { path: path.clone(), why };
     let header = json::parse(&bytes).map_err(|error| bad(error.to_string()))?;
-    if header.get("version").and_then(Value::as_u64) != Some(1) {
-        return Err(bad("its version is not 1".to_owned()));
+    if header.get("version").and_then(Value::as_u64) != Some(WORK_VERSION.into()) {
+        return Err(bad(format!("its version is not {WORK_VERSION}")));
     }
     let found = header.get("run_id").and_then(Value::as_str).ok_or_else(|| bad("it has no run id".to_owned()))?;
     let found: RunId = found.parse().map_err(|error| bad(format!("{error}")))?;

@@ -70,7 +70,7 @@ pub(crate) async fn finish_sample(
             started_at: &ready.run_id.spine(unit.ordinal),
             status,
             task,
-            tool_calls: 0,
+            tool_calls: output.as_ref().map_or(0, |output| output.tool_calls.len() as u32),
             turns: u32::from(output.is_some()),
             usage,
         };
@@ -105,6 +105,7 @@ pub(crate) async fn finish_sample(
         status,
         error_class: error.map(|error| error.class),
         usage,
+        answered_by: output.and_then(|output| output.answered_by),
         verdicts: scores.iter().map(Verdict::from).collect(),
         record,
         trajectory,

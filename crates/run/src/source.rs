@@ -7,8 +7,9 @@ use proofmark_artefact::suite::plan::Plan;
 use proofmark_artefact::suite::problem::Place;
 use proofmark_canon::seed::SampleSeed;
 use proofmark_canon::{Digest, Hasher, SampleKey, json};
-use proofmark_model::{Reply, Request};
+use proofmark_model::{File, Reply, Request};
 
+use crate::attach::AttachError;
 use crate::dataset::{DatasetError, Item, Items};
 use crate::journal::{Done, JournalError, Replay};
 use crate::prompt::PromptError;
@@ -20,6 +21,8 @@ pub struct Work {
     pub item: Arc<Item>,
     /// By condition, made when first needed.
     prompts: Vec<OnceLock<Result<Prompt, PromptError>>>,
+    /// The bytes of its attachments, read when first needed.
+    files: OnceLock<Result<Arc<[File]>, AttachError>>,
 }
 
 /// A prompt as it is sent, and its canonical text.
@@ -60,7 +63,8 @@ impl Work {
     /// Returns the prompt of the item under a condition.
     pub fn prompt(&self, ready: &Ready, condition: usize) -> Result<&Prompt, PromptError> {
         let made = self.prompts[condition].get_or_init(|| {
-            let messages = ready.prompts.render(self.task, condition, &self.item)?;
+            let mut messages = ready.prompts.render(self.task, condition, &self.item)?;
+            ready.attachments.attach(&self.item, &mut messages);
             let mut canonical = Vec::new();
             json::to_writer(&messages, &mut canonical).map_err(|error| PromptError {
                 message: error.to_string(),
@@ -70,6 +74,16 @@ impl Work {
             Ok(Prompt { messages: messages.into(), canonical: canonical.into() })
         });
         made.as_ref().map_err(Clone::clone)
+    }
+}
+
+impl Work {
+    /// Returns the bytes of the item's attachments.
+    pub fn files(&self, ready: &Ready) -> Result<Arc<[File]>, AttachError> {
+        if self.item.files.is_empty() {
+            return Ok(Arc::default());
+        }
+        self.files.get_or_init(|| ready.attachments.bytes(&self.item)).clone()
     }
 }
 
@@ -92,11 +106,18 @@ impl Unit {
             .part(&params.canonical)
             .part(&seed.get().to_be_bytes())
             .part(&prompt.canonical);
+        // What only some have is a further part, so that the others keep their fingerprints.
+        let serving = &ready.serving[self.model];
+        let tools = &ready.tools[self.work.task];
+        if !serving.is_empty() || !tools.canonical.is_empty() {
+            hasher.part(serving).part(&tools.canonical);
+        }
         let request = Request {
             messages: Arc::clone(&prompt.messages),
+            // Read when it is really asked.
             files: Arc::default(),
             turns: Vec::new(),
-            tools: Arc::default(),
+            tools: Arc::clone(&tools.list),
             params: Arc::clone(&params.merged),
             seed,
         };
@@ -175,7 +196,12 @@ impl Source {
             };
             if let Some(item) = items.next() {
                 let prompts = (0..self.ready.plan.conditions.len()).map(|_| OnceLock::new()).collect();
-                return Ok(Some(Arc::new(Work { task: self.task, item: Arc::new(item?), prompts })));
+                return Ok(Some(Arc::new(Work {
+                    task: self.task,
+                    item: Arc::new(item?),
+                    prompts,
+                    files: OnceLock::new(),
+                })));
             }
             self.items = None;
             self.task += 1;

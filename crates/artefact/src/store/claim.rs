@@ -125,7 +125,7 @@ impl Claim {
     /// Removes what an earlier run left: our own files by name, nothing else.
     fn clear(&self) -> io::Result<()> {
         // The manifest goes first: from then on the directory is unfinished.
-        for name in names::PLANE_1.iter().rev() {
+        for name in names::PLANE_1.iter().rev().chain(&names::PLANE_2) {
             remove_if_there(&self.dir.join(name))?;
         }
         for entry in fs::read_dir(self.dir.join(names::WORK))? {

@@ -11,6 +11,12 @@ pub const REPORT_HTML: &str = "report.html";
 /// directory that has one is complete.
 pub const PLANE_1: [&str; 6] = [RECORDS, TRAJECTORIES, CONFIG, SUMMARY, REPORT_HTML, MANIFEST];
 
+/// Every attempt to get an answer; plane 2.
+pub const TELEMETRY: &str = "telemetry.jsonl";
+
+/// All files of plane 2 that a run may leave.
+pub const PLANE_2: [&str; 1] = [TELEMETRY];
+
 /// Work in progress. It is there while a run is unfinished and marks the directory as ours.
 pub const WORK: &str = ".proofmark";
 /// What the unfinished run is (inside [`WORK`]).

@@ -1,0 +1,157 @@
+//! Files that rows name: hashed before anything is asked, sent with the last message of the user.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use proofmark_artefact::manifest::{AssetEntry, AssetRole, HashMode};
+use proofmark_artefact::path::RelPath;
+use proofmark_artefact::record::{Attachment, Message, Role};
+use proofmark_artefact::store::{OpenError, read_bounded};
+use proofmark_canon::Digest;
+use proofmark_model::File;
+
+use crate::dataset::{DatasetError, Item, Prepared};
+
+/// The largest attachment.
+const MAX_ATTACHMENT: u64 = 64 << 20;
+
+/// Every attachment of a run by its path: what it is, not what it holds.
+#[derive(Debug, Default)]
+pub struct Attachments {
+    root: PathBuf,
+    files: BTreeMap<RelPath, Attachment>,
+}
+
+/// An attachment cannot be used.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum AttachError {
+    #[error("a row names `{path}`, which cannot be read")]
+    Open { path: RelPath, source: Arc<OpenError> },
+    #[error("`{path}` leads out of the suite's folder")]
+    Outside { path: RelPath },
+    #[error("`{path}` has changed since the run was planned: it was {expected}, now it is {found}")]
+    Changed { path: RelPath, expected: Digest, found: Digest },
+}
+
+/// What hashing the attachments of a dataset can fail with.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectAttachmentsError {
+    #[error(transparent)]
+    Attach(#[from] AttachError),
+    #[error(transparent)]
+    Dataset(#[from] DatasetError),
+}
+
+impl Attachments {
+    /// Reads and hashes every file that the items of these datasets name.
+    pub fn load<'a>(
+        datasets: impl Iterator<Item = &'a Prepared>,
+        root: &Path,
+    ) -> Result<Self, CollectAttachmentsError> {
+        let mut all = Self { root: root.to_owned(), files: BTreeMap::new() };
+        for prepared in datasets {
+            for item in prepared.items()? {
+                for file in item?.files {
+                    if !all.files.contains_key(&file.path) {
+                        let bytes = all.read(&file.path)?;
+                        let facts = Attachment {
+                            bytes: bytes.len() as u64,
+                            digest: Digest::of(&bytes),
+                            media_type: media_type(file.path.as_str()).to_owned(),
+                            name: file.path.to_string(),
+                        };
+                        all.files.insert(file.path, facts);
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// What the manifest says of them.
+    pub fn entries(&self) -> impl Iterator<Item = AssetEntry> {
+        self.files.iter().map(|(path, facts)| AssetEntry {
+            digest: facts.digest,
+            mode: HashMode::Raw,
+            path: path.to_string(),
+            role: AssetRole::Attachment,
+        })
+    }
+
+    /// Names an item's attachments in the last message of the user.
+    pub(crate) fn attach(&self, item: &Item, messages: &mut [Message]) {
+        if item.files.is_empty() {
+            return;
+        }
+        if let Some(message) = messages.iter_mut().rev().find(|message| message.role == Role::User) {
+            message.attachments = item.files.iter().filter_map(|file| self.files.get(&file.path).cloned()).collect();
+        }
+    }
+
+    /// The bytes of an item's attachments, which must be those that were hashed.
+    pub(crate) fn bytes(&self, item: &Item) -> Result<Arc<[File]>, AttachError> {
+        let mut files = Vec::with_capacity(item.files.len());
+        for file in &item.files {
+            let Some(facts) = self.files.get(&file.path) else { continue };
+            let bytes = self.read(&file.path)?;
+            let (expected, found) = (facts.digest, Digest::of(&bytes));
+            if expected != found {
+                return Err(AttachError::Changed { path: file.path.clone(), expected, found });
+            }
+            files.push(File { digest: found, bytes: bytes.into() });
+        }
+        Ok(files.into())
+    }
+
+    fn read(&self, path: &RelPath) -> Result<Vec<u8>, AttachError> {
+        let full = path.under(&self.root);
+        let open_error = |source| AttachError::Open { path: path.clone(), source: Arc::new(source) };
+        let io_error = |source: io::Error| open_error(OpenError::Io { path: full.clone(), source });
+        // A link inside the folder may point anywhere; what is read must really be inside.
+        let real = full.canonicalize().map_err(io_error)?;
+        if !real.starts_with(self.root.canonicalize().map_err(io_error)?) {
+            return Err(AttachError::Outside { path: path.clone() });
+        }
+        if !real.is_file() {
+            return Err(open_error(OpenError::NotAFile(full.clone())));
+        }
+        read_bounded(&real, MAX_ATTACHMENT).map_err(open_error)
+    }
+}
+
+/// What a file is, by its name: what it is sent as must not depend on guesses about its content.
+fn media_type(name: &str) -> &'static str {
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension).to_ascii_lowercase();
+    match extension.as_str() {
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "gif" => "image/gif",
+        "webp" => "image/webp",
+        "pdf" => "application/pdf",
+        "txt" | "log" | "py" | "rs" | "c" | "h" | "js" | "ts" | "java" | "sh" | "tex" | "yaml" | "yml" | "toml"
+        | "pdb" => "text/plain",
+        "md" => "text/markdown",
+        "csv" => "text/csv",
+        "tsv" => "text/tab-separated-values",
+        "html" | "htm" => "text/html",
+        "xml" => "text/xml",
+        "json" => "application/json",
+        "jsonl" | "jsonld" => "application/jsonl",
+        "mp3" => "audio/mpeg",
+        "wav" => "audio/wav",
+        "m4a" => "audio/mp4",
+        "ogg" => "audio/ogg",
+        "flac" => "audio/flac",
+        "mp4" => "video/mp4",
+        "mov" => "video/quicktime",
+        "webm" => "video/webm",
+        "xlsx" => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        "docx" => "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        "pptx" => "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+        "zip" => "application/zip",
+        _ => "application/octet-stream",
+    }
+}

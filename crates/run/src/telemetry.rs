@@ -1,0 +1,112 @@
+//! Writes `telemetry.jsonl`: every attempt, as soon as it is over.
+//!
+//! The line is written before the reply is journalled, so that a sample that counts always has its attempts on
+//! record, also after a kill.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use proofmark_artefact::store::{Claim, names};
+use proofmark_artefact::telemetry::Attempt;
+use proofmark_canon::json;
+use proofmark_model::AttemptLog;
+
+/// The telemetry of a run in progress.
+pub(crate) struct Telemetry {
+    path: PathBuf,
+    /// Opened with the first attempt: a run of offline models leaves no telemetry.
+    file: Mutex<Option<File>>,
+    failure: Mutex<Option<io::Error>>,
+}
+
+impl Telemetry {
+    /// Goes on with what an interrupted run left.
+    pub(crate) fn open(claim: &Claim) -> io::Result<Self> {
+        let path = claim.work_file(names::TELEMETRY);
+        let file = match File::options().read(true).append(true).open(&path) {
+            Ok(mut file) => {
+                cut_torn_line(&mut file)?;
+                Some(file)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        Ok(Self { path, file: Mutex::new(file), failure: Mutex::new(None) })
+    }
+
+    /// What went wrong while writing.
+    pub(crate) fn take_failure(&self) -> Option<io::Error> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Gives the file its final name.
+    pub(crate) fn publish(&self, run_dir: &Path) -> io::Result<()> {
+        if let Some(file) = self.file.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            file.sync_data()?;
+            std::fs::rename(&self.path, run_dir.join(names::TELEMETRY))?;
+        }
+        Ok(())
+    }
+
+    fn write(&self, attempt: &Attempt) -> io::Result<()> {
+        let mut line = Vec::with_capacity(640);
+        json::to_writer(attempt, &mut line).map_err(io::Error::other)?;
+        line.push(b'\n');
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = match &mut *file {
+            Some(file) => file,
+            none => none.insert(File::options().create(true).append(true).open(&self.path)?),
+        };
+        file.write_all(&line)
+    }
+}
+
+impl AttemptLog for Telemetry {
+    fn attempt(&self, attempt: &Attempt) {
+        if let Err(error) = self.write(attempt) {
+            self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+    }
+}
+
+/// Cuts off what a kill left of the last line.
+fn cut_torn_line(file: &mut File) -> io::Result<()> {
+    const BLOCK: u64 = 4096;
+    let mut end = file.metadata()?.len();
+    let whole = end;
+    let mut block = Vec::new();
+    while end > 0 {
+        let start = end.saturating_sub(BLOCK);
+        file.seek(SeekFrom::Start(start))?;
+        block.clear();
+        file.by_ref().take(end - start).read_to_end(&mut block)?;
+        if let Some(at) = block.iter().rposition(|byte| *byte == b'\n') {
+            end = start + at as u64 + 1;
+            break;
+        }
+        end = start;
+    }
+    if end < whole { file.set_len(end) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torn_line_is_cut_off_and_whole_ones_stay() {
+        let long = "x".repeat(10_000);
+        for (left, kept) in [("", ""), ("torn", ""), ("a\nb\n", "a\nb\n"), ("a\nto", "a\n"), (&format!("a\n{long}"), "a\n")]
+        {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(left.as_bytes()).unwrap();
+            cut_torn_line(&mut file).unwrap();
+            let mut text = String::new();
+            file.seek(SeekFrom::Start(0)).unwrap();
+            file.read_to_string(&mut text).unwrap();
+            assert_eq!(text, kept);
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! What wires have in common: reading a reply, writing a body.
 
-use proofmark_canon::json::{self, Integers};
+use proofmark_canon::json::{self, Integers, ParseErrorKind};
 use proofmark_canon::{Map, Value};
 
 use super::WireError;
@@ -76,6 +76,8 @@ fn merge(into: &mut Map, extra: &Map) {
 
 /// Reads a reply's JSON. Integers too large for a number become text: they are ids, never counts.
 pub(crate) fn parse_reply(bytes: &[u8]) -> Result<Value, WireError> {
-    json::parse_with(bytes, Integers::AsText)
-        .map_err(|error| WireError::malformed(format!("the reply is not JSON: {error}")))
+    json::parse_with(bytes, Integers::AsText).map_err(|error| match error.kind {
+        ParseErrorKind::UnexpectedEnd => WireError::truncated(),
+        _ => WireError::malformed(format!("the reply is not JSON: {error}")),
+    })
 }

@@ -162,6 +162,11 @@ impl WireError {
         Self { class: Class::Malformed, message: message.into() }
     }
 
+    /// The body ended inside of a value.
+    pub(crate) fn truncated() -> Self {
+        Self { class: Class::Truncated, message: "the reply ends inside of a value".to_owned() }
+    }
+
     /// The stream ended before its last event.
     pub(crate) fn cut() -> Self {
         Self { class: Class::StreamCut, message: "the stream ended before its last event".to_owned() }

@@ -12,6 +12,8 @@ mod gemini;
 mod mistral;
 mod ollama;
 mod openai;
+#[cfg(test)]
+mod testing;
 
 use std::fmt;
 

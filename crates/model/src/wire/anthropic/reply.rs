@@ -43,14 +43,9 @@ pub(super) struct Message {
     /// By their number, which is their order.
     pub(super) blocks: BTreeMap<u64, Block>,
     model: Option<String>,
-    stop: Option<Stop>,
+    /// Why it ended; none until it did.
+    pub(super) finish: Option<Finish>,
     tokens: Tokens,
-}
-
-#[derive(Debug)]
-struct Stop {
-    reason: String,
-    details: Option<String>,
 }
 
 /// Each count is cumulative, so the largest one that was heard is the latest.
@@ -78,12 +73,7 @@ impl Message {
     pub(super) fn end(&mut self, message: &Value) -> Result<(), WireError> {
         match message.get("stop_reason") {
             None | Some(Value::Null) => {}
-            Some(Value::String(reason)) => {
-                let details = message.get("stop_details");
-                let detail = |name| details.and_then(|details| details.get(name)).and_then(Value::as_str);
-                let details = detail("explanation").or_else(|| detail("category")).map(str::to_owned);
-                self.stop = Some(Stop { reason: reason.clone(), details });
-            }
+            Some(Value::String(reason)) => self.finish = Some(finish(reason, message.get("stop_details"))),
             Some(other) => {
                 return Err(WireError::malformed(format!("`stop_reason` is {}, expected a text", other.kind())));
             }
@@ -107,12 +97,12 @@ impl Message {
     }
 
     pub(super) fn into_completion(self) -> Result<Completion, WireError> {
-        let Some(stop) = self.stop else { return Err(WireError::malformed("the reply has no `stop_reason`")) };
+        let Some(finish) = self.finish else { return Err(WireError::malformed("the reply has no `stop_reason`")) };
         let tokens = &self.tokens;
         let input_tokens =
             tokens.input.saturating_add(tokens.cache_written).saturating_add(tokens.cache_read.unwrap_or(0));
         let mut completion = Completion {
-            finish: stop.into_finish(),
+            finish,
             usage: Usage { input_tokens, output_tokens: tokens.output },
             cached: tokens.cache_read,
             model: self.model,
@@ -147,15 +137,14 @@ impl Message {
     }
 }
 
-impl Stop {
-    fn into_finish(self) -> Finish {
-        match self.reason.as_str() {
-            "end_turn" | "stop_sequence" => Finish::Stop,
-            "max_tokens" | "model_context_window_exceeded" => Finish::Length,
-            "tool_use" => Finish::ToolCalls,
-            "refusal" => Finish::Refused(self.details.unwrap_or(self.reason)),
-            _ => Finish::Other(self.reason),
-        }
+fn finish(reason: &str, details: Option<&Value>) -> Finish {
+    let detail = |name| details.and_then(|details| details.get(name)).and_then(Value::as_str);
+    match reason {
+        "end_turn" | "stop_sequence" => Finish::Stop,
+        "max_tokens" | "model_context_window_exceeded" => Finish::Length,
+        "tool_use" => Finish::ToolCalls,
+        "refusal" => Finish::Refused(detail("explanation").or(detail("category")).unwrap_or(reason).to_owned()),
+        other => Finish::Other(other.to_owned()),
     }
 }
 

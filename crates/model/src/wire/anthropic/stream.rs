@@ -12,10 +12,8 @@ use super::reply::{Block, Message, error_text};
 #[derive(Debug, Default)]
 pub(super) struct Events {
     message: Message,
-    /// `message_stop` came.
+    /// Whether the last event came.
     complete: bool,
-    /// The provider's filter took the answer away in the middle.
-    filtered: Option<String>,
 }
 
 impl Assemble for Events {
@@ -36,18 +34,16 @@ impl Assemble for Events {
                 if !is_filter(&reason) {
                     return Err(WireError::server(reason));
                 }
-                self.filtered = Some(reason);
+                self.message.finish = Some(Finish::Filtered(reason));
+                self.complete = true;
             }
             // `ping`, `content_block_stop`, and events to come.
             _ => {}
         }
-        Ok(self.complete || self.filtered.is_some())
+        Ok(self.complete)
     }
 
     fn finish(self: Box<Self>) -> Result<Completion, WireError> {
-        if let Some(reason) = self.filtered {
-            return Ok(Completion { finish: Finish::Filtered(reason), ..Completion::default() });
-        }
         if !self.complete {
             return Err(WireError::cut());
         }

@@ -68,7 +68,10 @@ impl Chunks {
         match remove(&mut chunk, "candidates") {
             None | Some(Value::Null) => Ok(()),
             Some(Value::Array(candidates)) => {
-                candidates.into_iter().next().map_or(Ok(()), |first| self.add_candidate(first))
+                // Only one is asked for; should there be more, the first one counts.
+                let mut candidates = candidates.into_iter();
+                let first = candidates.find(|one| one.get("index").is_none_or(|index| index.as_u64() == Some(0)));
+                first.map_or(Ok(()), |first| self.add_candidate(first))
             }
             Some(other) => Err(WireError::malformed(format!("`candidates` is {}, expected a list", other.kind()))),
         }

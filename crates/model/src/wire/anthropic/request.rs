@@ -36,14 +36,16 @@ pub(super) fn encode(model: &str, request: &Request) -> Result<Call, String> {
     Ok(Call { path: "/v1/messages".to_owned(), body: body.to_bytes(), streamed })
 }
 
-/// All system messages as one text.
+/// All system messages as one text; empty ones say nothing.
 fn system(request: &Request) -> Result<Option<String>, String> {
     let mut texts = Vec::new();
     for message in request.messages.iter().filter(|message| message.role == Role::System) {
         if let Some(attachment) = message.attachments.first() {
             return Err(format!("a system message cannot carry a file such as `{}`", attachment.name));
         }
-        texts.push(message.content.as_str());
+        if !message.content.is_empty() {
+            texts.push(message.content.as_str());
+        }
     }
     Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
 }

@@ -47,14 +47,16 @@ fn path(model: &str, streamed: bool) -> String {
     path
 }
 
-/// All system messages as one text.
+/// All system messages as one text; empty ones say nothing.
 fn system(request: &Request) -> Result<Option<String>, String> {
     let mut texts = Vec::new();
     for message in request.messages.iter().filter(|message| message.role == Role::System) {
         if let Some(attachment) = message.attachments.first() {
             return Err(format!("a system message cannot carry a file such as `{}`", attachment.name));
         }
-        texts.push(message.content.as_str());
+        if !message.content.is_empty() {
+            texts.push(message.content.as_str());
+        }
     }
     Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
 }

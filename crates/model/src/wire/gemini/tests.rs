@@ -52,6 +52,7 @@ fn every_parameter_has_its_place() {
     );
     request.messages = [
         Message::new(Role::System, "Be brief."),
+        Message::new(Role::System, ""),
         Message::new(Role::User, "Hello"),
         Message::new(Role::Assistant, "Salut !"),
         Message::new(Role::System, "Answer in French."),

@@ -81,3 +81,32 @@ pub(crate) fn parse_reply(bytes: &[u8]) -> Result<Value, WireError> {
         _ => WireError::malformed(format!("the reply is not JSON: {error}")),
     })
 }
+
+/// A JSON object out of its members.
+pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    let mut map = Map::new();
+    for (name, value) in members {
+        map.insert(name, value);
+    }
+    Value::Object(map)
+}
+
+/// A member of a reply that must be a text.
+pub(crate) fn text_of<'a>(value: &'a Value, name: &str) -> Result<&'a str, WireError> {
+    match value.get(name) {
+        Some(Value::String(text)) => Ok(text),
+        Some(other) => Err(WireError::malformed(format!("`{name}` is {}, expected a text", other.kind()))),
+        None => Err(WireError::malformed(format!("the reply has no `{name}`"))),
+    }
+}
+
+/// A count in a reply; `None` when it is missing or null.
+pub(crate) fn count_of(value: &Value, name: &str) -> Result<Option<u64>, WireError> {
+    match value.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(count) => match count.as_u64() {
+            Some(count) => Ok(Some(count)),
+            None => Err(WireError::malformed(format!("`{name}` is {}, expected a count", count.kind()))),
+        },
+    }
+}

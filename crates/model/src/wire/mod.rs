@@ -12,6 +12,8 @@ pub(crate) mod gemini;
 pub(crate) mod mistral;
 pub(crate) mod ollama;
 pub(crate) mod openai;
+#[cfg(test)]
+mod testing;
 
 use std::fmt;
 

@@ -12,6 +12,7 @@ mod gemini;
 mod mistral;
 mod ollama;
 mod openai;
+mod parts;
 
 use std::fmt;
 

@@ -12,6 +12,7 @@ pub(crate) mod gemini;
 pub(crate) mod mistral;
 pub(crate) mod ollama;
 pub(crate) mod openai;
+mod parts;
 #[cfg(test)]
 mod testing;
 

@@ -11,7 +11,6 @@ pub mod build;
 pub mod class;
 pub mod offline;
 mod params;
-mod picture;
 mod runner;
 pub mod secret;
 mod transport;

@@ -17,6 +17,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::collect::{CollectError, Collector, Finished, Observer};
 use crate::journal::{Entry, Journal, JournalError};
+use crate::outputs::{self, StoreError};
 use crate::prompt::PromptError;
 use crate::publish::{PublishError, draft_manifest, publish};
 use crate::ready::Ready;
@@ -74,6 +75,8 @@ pub enum RunError {
     #[error("cannot write the journal")]
     Append(#[source] std::io::Error),
     #[error(transparent)]
+    Output(#[from] StoreError),
+    #[error(transparent)]
     Record(#[from] RecordError),
     #[error(transparent)]
     Collect(#[from] CollectError),
@@ -117,6 +120,7 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
 
     let shared = Arc::new(Shared {
         ready: Arc::clone(&ready),
+        run_dir: options.run_dir.clone(),
         source: Mutex::new(source),
         journal,
         window,
@@ -161,6 +165,7 @@ fn already_complete(ready: &Ready, claim: Claim) -> Result<Outcome, RunError> {
 /// What everyone who asks has in common.
 struct Shared {
     ready: Arc<Ready>,
+    run_dir: PathBuf,
     source: Mutex<Source>,
     journal: Journal,
     window: Arc<Semaphore>,
@@ -227,7 +232,8 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
             return Err(JournalError::OtherInput { key, ordinal, recorded, actual: fingerprint }.into());
         }
         let unit = Unit { journalled: None, ..unit };
-        return Ok(Some(finish_sample(ready, &unit, key, &request, fingerprint, journalled.reply).await?));
+        let run_dir = &shared.run_dir;
+        return Ok(Some(finish_sample(ready, run_dir, &unit, key, &request, fingerprint, journalled.reply).await?));
     }
     let item = &unit.work.item;
     let hint = Hint {
@@ -245,11 +251,13 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
         asked = ready.models[unit.model].ask(ask) => asked.map_err(RunError::Stop)?,
         _ = stop.changed() => return Ok(None),
     };
+    // Stored before it is journalled: what the journal names is there.
+    outputs::store(&shared.run_dir, &asked.blobs)?;
     let reply = asked.reply;
     // Journalled before it is scored: an answer that came is never asked for again.
     let entry = Entry { fingerprint, ordinal: unit.ordinal, reply };
     shared.journal.append(&entry).map_err(RunError::Append)?;
-    Ok(Some(finish_sample(ready, &unit, key, &request, fingerprint, entry.reply).await?))
+    Ok(Some(finish_sample(ready, &shared.run_dir, &unit, key, &request, fingerprint, entry.reply).await?))
 }
 
 struct NoLog;

@@ -1,12 +1,13 @@
 //! Pictures: what a file is and how large it is, and how to look at its pixels.
 //!
-//! - [`sniff`] format and dimensions out of the first bytes, no pixel decoded;
+//! - [`sniff`] format and dimensions out of the first bytes, no pixel decoded; [`AspectRatio`] what they make;
 //! - `pixels` decodes within a bound; `scale` makes it smaller with integers alone;
 //! - `hash` a perceptual hash; `thumbnail` a small copy; [`png`] our own encoder over `deflate`.
 //!
 //! What ends up in a report or a score comes from here. PNG and GIF have one reading; how a lossy JPEG or WebP becomes
 //! pixels is the decoder's business and may move by a unit with its version.
 
+mod aspect;
 mod deflate;
 mod hash;
 mod pixels;
@@ -15,6 +16,7 @@ mod scale;
 mod sniff;
 mod thumbnail;
 
+pub use aspect::AspectRatio;
 pub use hash::{HASH_BITS, distance, perceptual_hash};
 pub use pixels::{Pixels, decode_grey, decode_rgb};
 pub use sniff::{Facts, Format, sniff};
@@ -30,6 +32,8 @@ pub const MAX_PIXELS: u64 = 64 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PictureError {
+    #[error("the picture has {bytes} bytes, more than {MAX_BYTES}")]
+    TooManyBytes { bytes: u64 },
     #[error("the bytes are not a PNG, JPEG, GIF or WebP picture")]
     Unknown,
     #[error("the {} picture ends before its dimensions", .format.name())]

@@ -1,6 +1,7 @@
 //! Pictures decoded within a bound.
 
 use std::io::Cursor;
+use std::panic::AssertUnwindSafe;
 
 use image::{ImageFormat, ImageReader};
 
@@ -40,7 +41,10 @@ pub fn decode_rgb(bytes: &[u8], max_pixels: u64) -> Result<Pixels, PictureError>
     // Four channels of 16 bits, and what a decoder needs besides.
     limits.max_alloc = Some(pixels * 8 + (16 << 20));
     reader.limits(limits);
-    let decoded = reader.decode().map_err(|error| failed(error.to_string()))?;
+    // The decoders are others' code and the bytes are a stranger's: a bug in there must not end the run.
+    let decoded = std::panic::catch_unwind(AssertUnwindSafe(|| reader.decode()))
+        .map_err(|_| failed("the decoder gave up".to_owned()))?
+        .map_err(|error| failed(error.to_string()))?;
     if (decoded.width(), decoded.height()) != (width, height) {
         return Err(failed("its pixels are not as many as it says".to_owned()));
     }

@@ -1,9 +1,14 @@
 //! What a picture file is and how large, out of its first bytes.
 
-use super::PictureError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{MAX_BYTES, PictureError};
 
 /// The formats that models make.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "PictureFormat")]
 pub enum Format {
     Png,
     Jpeg,
@@ -64,6 +69,9 @@ pub struct Facts {
 
 /// Reads format and dimensions. No pixel is decoded; the work is at most one pass over the bytes.
 pub fn sniff(bytes: &[u8]) -> Result<Facts, PictureError> {
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(PictureError::TooManyBytes { bytes: bytes.len() as u64 });
+    }
     let (format, size) = if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
         (Format::Png, png_size(bytes)?)
     } else if bytes.starts_with(b"\xff\xd8\xff") {

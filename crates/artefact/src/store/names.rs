@@ -11,6 +11,9 @@ pub const REPORT_HTML: &str = "report.html";
 /// directory that has one is complete.
 pub const PLANE_1: [&str; 6] = [RECORDS, TRAJECTORIES, CONFIG, SUMMARY, REPORT_HTML, MANIFEST];
 
+/// The folder of pictures that models made, each named by its digest. Records name every one of them.
+pub const OUTPUTS: &str = "outputs";
+
 /// Work in progress. It is there while a run is unfinished and marks the directory as ours.
 pub const WORK: &str = ".proofmark";
 /// What the unfinished run is (inside [`WORK`]).

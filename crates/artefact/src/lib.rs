@@ -9,6 +9,7 @@
 //! - [`diff`] two runs compared; [`validate`] one run checked.
 //! - [`schema`] the JSON Schemas of all of these.
 //! - [`spill`] sorting and duplicates in flat memory.
+//! - [`picture`] what a picture is, without and with a look at its pixels.
 //! - [`path`] paths that cannot leave their root; `axes` where names stand; [`text`] and [`number`] what people read.
 
 mod axes;
@@ -16,6 +17,7 @@ pub mod diff;
 pub mod manifest;
 pub mod number;
 pub mod path;
+pub mod picture;
 pub mod rebuild;
 pub mod record;
 pub mod report;

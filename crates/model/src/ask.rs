@@ -4,7 +4,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use proofmark_artefact::record::{Message, Output, SampleError, Status, ToolCall, Usage};
+use proofmark_artefact::picture::{PictureError, sniff};
+use proofmark_artefact::record::{Image, Message, Output, SampleError, Status, ToolCall, Usage};
 use proofmark_artefact::suite::plan::ToolPlan;
 use proofmark_artefact::telemetry::Attempt;
 use proofmark_canon::seed::SampleSeed;
@@ -178,6 +179,22 @@ pub struct Blob {
     pub digest: Digest,
     pub media_type: String,
     pub bytes: Vec<u8>,
+}
+
+impl Blob {
+    /// Looks at a picture and returns what a record says of it, and what is stored.
+    pub fn picture(bytes: Vec<u8>) -> Result<(Image, Self), PictureError> {
+        let facts = sniff(&bytes)?;
+        let digest = Digest::of(&bytes);
+        let image = Image {
+            bytes: bytes.len() as u64,
+            digest,
+            height: facts.height,
+            media_type: facts.media_type.to_owned(),
+            width: facts.width,
+        };
+        Ok((image, Self { digest, media_type: facts.media_type.to_owned(), bytes }))
+    }
 }
 
 impl From<Reply> for Asked {

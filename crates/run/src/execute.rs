@@ -21,6 +21,7 @@ use crate::budget::{Budget, Purse, Spent};
 use crate::collect::{CollectError, Collector, Finished, Observer};
 use crate::journal::{Entry, Journal, JournalError};
 use crate::lanes::{Lanes, Pulled};
+use crate::outputs::{self, StoreError};
 use crate::prompt::PromptError;
 use crate::publish::{PublishError, draft_manifest, publish};
 use crate::ready::Ready;
@@ -86,6 +87,8 @@ pub enum RunError {
     #[error("cannot write the journal")]
     Append(#[source] std::io::Error),
     #[error(transparent)]
+    Output(#[from] StoreError),
+    #[error(transparent)]
     Record(#[from] RecordError),
     #[error(transparent)]
     Collect(#[from] CollectError),
@@ -142,6 +145,7 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
         ready: Arc::clone(&ready),
         is_alone: workers.len() == 1,
         lanes: Lanes::new(source, of_model),
+        run_dir: options.run_dir.clone(),
         journal,
         telemetry,
         purse: Purse::new(options.budget, ready.prices.clone()),
@@ -219,6 +223,7 @@ struct Shared {
     lanes: Lanes,
     /// There is one lane: when its endpoint is dead, nothing is left to do.
     is_alone: bool,
+    run_dir: PathBuf,
     journal: Journal,
     telemetry: Telemetry,
     purse: Purse,
@@ -316,7 +321,8 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
         }
         let unit = Unit { journalled: None, ..unit };
         shared.purse.note(unit.model, journalled.reply.usage());
-        return Ok(Some(finish_sample(ready, &unit, key, &request, fingerprint, journalled.reply).await?));
+        let run_dir = &shared.run_dir;
+        return Ok(Some(finish_sample(ready, run_dir, &unit, key, &request, fingerprint, journalled.reply).await?));
     }
     let (done, samples) = (0, 0);
     let open = shared.purse.open().map_err(|spent| RunError::Budget { spent, done, samples })?;
@@ -339,6 +345,8 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
         asked = ready.models[unit.model].ask(ask) => asked.map_err(stopped)?,
         _ = stop.changed() => return Ok(None),
     };
+    // Stored before it is journalled: what the journal names is there.
+    outputs::store(&shared.run_dir, &asked.blobs)?;
     let reply = asked.reply;
     if let Reply::Failed { class, message, .. } = &reply
         && shared.is_alone
@@ -353,7 +361,7 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
     // Journalled before it is scored: an answer that came is never asked for again.
     let entry = Entry { fingerprint, ordinal: unit.ordinal, reply };
     shared.journal.append(&entry).map_err(RunError::Append)?;
-    Ok(Some(finish_sample(ready, &unit, key, &request, fingerprint, entry.reply).await?))
+    Ok(Some(finish_sample(ready, &shared.run_dir, &unit, key, &request, fingerprint, entry.reply).await?))
 }
 
 impl Shared {

@@ -4,7 +4,7 @@
 //! - [`ready`] a run that is ready to start; [`source`] its samples in the suite's order;
 //! - [`execute`] asks and records them; [`sample`] from an answer to a record; [`scorer`] one file for each scorer;
 //! - `lanes` one queue for each endpoint; [`budget`] what may be spent; `telemetry` every attempt; [`attach`] files of rows;
-//! - [`journal`] what came back, before it counts; [`resume`] going on after a kill;
+//! - [`journal`] what came back, before it counts; [`outputs`] the pictures in it; [`resume`] going on after a kill;
 //! - [`collect`] records put back in order; [`publish`] the final files.
 
 pub mod attach;
@@ -14,6 +14,7 @@ pub mod dataset;
 pub mod execute;
 pub mod journal;
 mod lanes;
+pub mod outputs;
 pub mod prompt;
 pub mod publish;
 pub mod ready;

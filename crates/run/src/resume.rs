@@ -1,7 +1,7 @@
 //! What an interrupted run left, and whether it can be gone on with.
 //!
 //! Everything is checked before anything is changed: the run's identity, every journalled line,
-//! and that each journalled answer belongs to the input that the suite gives now.
+//! that each journalled answer belongs to the input that the suite gives now, and that its pictures are still there.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,6 +13,7 @@ use proofmark_canon::{RunId, Value};
 use serde::Serialize;
 
 use crate::journal::{Done, JournalError, Replay, scan};
+use crate::outputs::{self, StoreError};
 use crate::prompt::PromptError;
 use crate::ready::Ready;
 use crate::source::{Source, SourceError};
@@ -34,6 +35,8 @@ pub enum ResumeError {
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error(transparent)]
+    Output(#[from] StoreError),
+    #[error(transparent)]
     Source(#[from] SourceError),
     #[error(transparent)]
     Prompt(#[from] PromptError),
@@ -41,6 +44,7 @@ pub enum ResumeError {
 
 /// The state a run starts from: nothing done, or what the journal holds.
 pub struct State {
+    pub run_dir: PathBuf,
     pub journal_path: PathBuf,
     pub done: Arc<Done>,
 }
@@ -71,7 +75,7 @@ pub fn open(ready: &Ready, claim: &Claim) -> Result<State, ResumeError> {
             _ => {}
         }
         write_atomic(&path, &json::to_vec(&header)?).map_err(io_error(&path))?;
-        return Ok(State { journal_path, done: Arc::default() });
+        return Ok(State { run_dir: claim.dir().to_owned(), journal_path, done: Arc::default() });
     }
     let bytes = read_bounded(&path, 1 << 16)?;
     let bad = |why: String| ResumeError::BadHeader { path: path.clone(), why };
@@ -85,7 +89,7 @@ pub fn open(ready: &Ready, claim: &Claim) -> Result<State, ResumeError> {
         return Err(ResumeError::OtherRun { dir: claim.dir().to_owned(), found, expected: ready.run_id });
     }
     let done = Arc::new(scan(&journal_path, &ready.run_id, ready.samples())?);
-    Ok(State { journal_path, done })
+    Ok(State { run_dir: claim.dir().to_owned(), journal_path, done })
 }
 
 /// Checks every journalled answer against the input that the plan gives, and returns a fresh reader.
@@ -104,6 +108,7 @@ pub fn replay(ready: &Arc<Ready>, state: &State) -> Result<Replay, ResumeError> 
                 let (ordinal, recorded) = (unit.ordinal, journalled.fingerprint);
                 return Err(JournalError::OtherInput { key: key.to_string(), ordinal, recorded, actual }.into());
             }
+            outputs::check(&state.run_dir, unit.ordinal, &journalled.reply)?;
         }
     }
     Ok(open()?)

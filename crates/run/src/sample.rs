@@ -1,7 +1,9 @@
 //! From an answer to a finished record.
 
+use std::path::Path;
+
 use proofmark_artefact::record::{
-    InputRef, RECORD_SCHEMA, RecordRef, SCORER_ERROR, SampleError, Score, Status, output_fingerprint,
+    InputRef, Output, RECORD_SCHEMA, RecordRef, SCORER_ERROR, SampleError, Score, Status, output_fingerprint,
 };
 use proofmark_artefact::stats::Verdict;
 use proofmark_artefact::trajectory::{Step, Trajectory};
@@ -11,7 +13,7 @@ use proofmark_model::{Reply, Request};
 
 use crate::collect::Finished;
 use crate::ready::Ready;
-use crate::scorer::{Answer, ScoreError};
+use crate::scorer::{Answer, AnswerImage, ScoreError};
 use crate::source::Unit;
 
 /// A sample has no canonical record.
@@ -25,6 +27,7 @@ pub struct RecordError {
 /// Scores a reply and encodes its record, and its trajectory when evidence is on.
 pub(crate) async fn finish_sample(
     ready: &Ready,
+    run_dir: &Path,
     unit: &Unit,
     key: SampleKey,
     request: &Request,
@@ -35,7 +38,7 @@ pub(crate) async fn finish_sample(
     let (output, finish_reason, mut error) = reply.into_parts();
     let mut scores = Vec::new();
     if let Some(output) = &output {
-        match score_all(ready, unit, &key, request, &output.answer()).await {
+        match score_all(ready, run_dir, unit, &key, request, output).await {
             Ok(all) => scores = all,
             // An answer that could not be scored is not an answer that failed: it has no score at all.
             Err(failed) => {
@@ -114,14 +117,17 @@ pub(crate) async fn finish_sample(
 
 async fn score_all(
     ready: &Ready,
+    run_dir: &Path,
     unit: &Unit,
     key: &SampleKey,
     request: &Request,
-    text: &str,
+    output: &Output,
 ) -> Result<Vec<Score>, SampleError> {
     let item = &unit.work.item;
+    let images: Vec<AnswerImage<'_>> = output.images.iter().map(|facts| AnswerImage { facts, run_dir }).collect();
     let answer = Answer {
-        text,
+        text: &output.answer(),
+        images: &images,
         expected: &item.expected,
         choices: item.choices.as_deref(),
         item_id: &item.id,

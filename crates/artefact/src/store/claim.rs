@@ -128,6 +128,7 @@ impl Claim {
         for name in names::PLANE_1.iter().rev().chain(&names::PLANE_2) {
             remove_if_there(&self.dir.join(name))?;
         }
+        super::outputs::clear_outputs(&self.dir)?;
         for entry in fs::read_dir(self.dir.join(names::WORK))? {
             let entry = entry?;
             if entry.file_name() != names::LOCK {

@@ -3,7 +3,7 @@
 //! - [`names`] file names; [`atomic`] files that appear whole or not at all;
 //! - [`lines`] long files read line by line with a bound; [`blocks`] the same for several threads;
 //! - [`hashed`] bytes hashed on their way; [`dir`] a finished run directory;
-//! - [`claim`] the right to write into one.
+//! - [`claim`] the right to write into one; [`outputs`] the pictures in one.
 
 mod atomic;
 pub(crate) mod blocks;
@@ -12,9 +12,11 @@ mod dir;
 mod hashed;
 mod lines;
 pub mod names;
+mod outputs;
 
 pub use atomic::{AtomicFile, sync_dir, write_atomic};
 pub use claim::{Claim, ClaimError, OnExisting};
 pub use dir::{MAX_JSON, OpenError, RunDir, read_bounded};
 pub use hashed::{Hashed, digest_file, digest_reader};
 pub use lines::{Line, LineError, Lines, MAX_LINE};
+pub use outputs::{OutputError, OutputName, load_output};

@@ -17,6 +17,9 @@ pub const TELEMETRY: &str = "telemetry.jsonl";
 /// All files of plane 2 that a run may leave.
 pub const PLANE_2: [&str; 1] = [TELEMETRY];
 
+/// The folder of pictures that models made, each named by its digest. Records name every one of them.
+pub const OUTPUTS: &str = "outputs";
+
 /// Work in progress. It is there while a run is unfinished and marks the directory as ours.
 pub const WORK: &str = ".proofmark";
 /// What the unfinished run is (inside [`WORK`]).

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::text::{PromptSource, TextSource};
 use crate::path::RelPath;
+use crate::picture;
 
 /// A Proofmark suite: which models answer which tasks, under which conditions, and how answers are scored.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -514,6 +515,37 @@ pub enum Scorer {
     Gaia {
         #[serde(default)]
         name: Option<String>,
+    },
+    /// The answer is a picture with these properties; those that are left out do not matter.
+    Image {
+        #[serde(default)]
+        name: Option<String>,
+        #[serde(default)]
+        format: Option<picture::Format>,
+        /// In pixels, exactly.
+        #[serde(default)]
+        width: Option<u32>,
+        #[serde(default)]
+        height: Option<u32>,
+        #[serde(default)]
+        min_width: Option<u32>,
+        #[serde(default)]
+        min_height: Option<u32>,
+        /// The largest file.
+        #[serde(default)]
+        max_bytes: Option<u64>,
+        /// Width to height, such as `16:9`; a hundredth more or less is forgiven.
+        #[serde(default)]
+        aspect_ratio: Option<String>,
+    },
+    /// The answer is a picture that looks like the one that the target names.
+    ImageHash {
+        #[serde(default)]
+        name: Option<String>,
+        /// How many of the 64 bits of the perceptual hashes may differ. Default: 10.
+        #[serde(default)]
+        #[schemars(range(max = 63))]
+        max_distance: Option<u32>,
     },
     /// Any program: one JSON request a line on stdin, one JSON verdict a line on stdout.
     Command {

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::config::{Api, Format, Group, Limits, OnBadRow, OutputKind, Price, Runner, Take};
 use super::text::{PromptSource, TextSource};
 use crate::path::RelPath;
+use crate::picture;
 
 /// Written as `resolved:`, and refused when it names another version.
 pub const RESOLVED_MARK: &str = "proofmark.suite/1";
@@ -175,15 +176,67 @@ pub struct EvidencePlan {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ScorerPlan {
-    Exact { name: String, ignore_case: bool, trim: bool, ignore_punctuation: bool },
-    Includes { name: String, ignore_case: bool },
-    Regex { name: String, pattern: String, group: Option<Group>, take: Take, ignore_case: bool },
-    Numeric { name: String, tolerance: f64, relative_tolerance: f64, take: Take },
-    Choice { name: String },
-    Set { name: String, separator: Option<String>, ignore_case: bool, threshold: f64 },
-    JsonSchema { name: String, schema: Option<Value>, file: Option<RelPath>, match_target: bool },
-    Gaia { name: String },
-    Command { name: String, command: Vec<String>, timeout: f64, files: Vec<RelPath> },
+    Exact {
+        name: String,
+        ignore_case: bool,
+        trim: bool,
+        ignore_punctuation: bool,
+    },
+    Includes {
+        name: String,
+        ignore_case: bool,
+    },
+    Regex {
+        name: String,
+        pattern: String,
+        group: Option<Group>,
+        take: Take,
+        ignore_case: bool,
+    },
+    Numeric {
+        name: String,
+        tolerance: f64,
+        relative_tolerance: f64,
+        take: Take,
+    },
+    Choice {
+        name: String,
+    },
+    Set {
+        name: String,
+        separator: Option<String>,
+        ignore_case: bool,
+        threshold: f64,
+    },
+    JsonSchema {
+        name: String,
+        schema: Option<Value>,
+        file: Option<RelPath>,
+        match_target: bool,
+    },
+    Gaia {
+        name: String,
+    },
+    Image {
+        name: String,
+        format: Option<picture::Format>,
+        width: Option<u32>,
+        height: Option<u32>,
+        min_width: Option<u32>,
+        min_height: Option<u32>,
+        max_bytes: Option<u64>,
+        aspect_ratio: Option<String>,
+    },
+    ImageHash {
+        name: String,
+        max_distance: u32,
+    },
+    Command {
+        name: String,
+        command: Vec<String>,
+        timeout: f64,
+        files: Vec<RelPath>,
+    },
 }
 
 impl ScorerPlan {
@@ -197,6 +250,8 @@ impl ScorerPlan {
             | Self::Set { name, .. }
             | Self::JsonSchema { name, .. }
             | Self::Gaia { name }
+            | Self::Image { name, .. }
+            | Self::ImageHash { name, .. }
             | Self::Command { name, .. } => name,
         }
     }

@@ -11,6 +11,7 @@ use super::plan::{
 };
 use super::problem::{Place, Problem};
 use super::text::{PromptSource, TextSource};
+use crate::picture::{AspectRatio, HASH_BITS};
 use crate::yaml::suggest;
 
 /// What the command line changes. It becomes part of the plan, and so of the run's identity.
@@ -418,6 +419,8 @@ fn given_name(scorer: &Scorer) -> Option<&String> {
         | Scorer::Set { name, .. }
         | Scorer::JsonSchema { name, .. }
         | Scorer::Gaia { name }
+        | Scorer::Image { name, .. }
+        | Scorer::ImageHash { name, .. }
         | Scorer::Command { name, .. } => name.as_ref(),
     }
 }
@@ -432,6 +435,8 @@ fn type_name(scorer: &Scorer) -> &'static str {
         Scorer::Set { .. } => "set",
         Scorer::JsonSchema { .. } => "json_schema",
         Scorer::Gaia { .. } => "gaia",
+        Scorer::Image { .. } => "image",
+        Scorer::ImageHash { .. } => "image_hash",
         Scorer::Command { .. } => "command",
     }
 }
@@ -465,6 +470,27 @@ fn check_scorer(scorer: &Scorer, place: &Place, problems: &mut Vec<Problem>) {
         }
         Scorer::JsonSchema { schema, file, .. } if schema.is_some() == file.is_some() => {
             problems.push(Problem::at(place.clone(), "a json_schema scorer needs either `schema` or `file`"));
+        }
+        Scorer::Image { width, height, min_width, min_height, max_bytes, aspect_ratio, .. } => {
+            let [width, height, min_width, min_height] =
+                [width, height, min_width, min_height].map(|n| n.map(u64::from));
+            for (key, number) in [
+                ("width", width),
+                ("height", height),
+                ("min_width", min_width),
+                ("min_height", min_height),
+                ("max_bytes", *max_bytes),
+            ] {
+                if number == Some(0) {
+                    problems.push(Problem::at(place.key(key), format!("expected `{key}` to be at least 1")));
+                }
+            }
+            if let Some(Err(expected)) = aspect_ratio.as_ref().map(|ratio| ratio.parse::<AspectRatio>()) {
+                problems.push(Problem::at(place.key("aspect_ratio"), format!("expected {expected}")));
+            }
+        }
+        Scorer::ImageHash { max_distance: Some(most), .. } if *most >= HASH_BITS => {
+            problems.push(Problem::at(place.key("max_distance"), format!("expected a distance below {HASH_BITS}")));
         }
         Scorer::Command { command, timeout, .. } => {
             if command.first().is_none_or(String::is_empty) {
@@ -513,6 +539,12 @@ fn fill_scorer(scorer: Scorer, name: String) -> ScorerPlan {
             ScorerPlan::JsonSchema { name, schema, file, match_target: match_target.unwrap_or(false) }
         }
         Scorer::Gaia { .. } => ScorerPlan::Gaia { name },
+        Scorer::Image { format, width, height, min_width, min_height, max_bytes, aspect_ratio, .. } => {
+            ScorerPlan::Image { name, format, width, height, min_width, min_height, max_bytes, aspect_ratio }
+        }
+        Scorer::ImageHash { max_distance, .. } => {
+            ScorerPlan::ImageHash { name, max_distance: max_distance.unwrap_or(10) }
+        }
         Scorer::Command { command, timeout, files, .. } => {
             ScorerPlan::Command { name, command, timeout: timeout.unwrap_or(30.0), files: files.unwrap_or_default() }
         }

@@ -297,7 +297,8 @@ fn run_failure(error: &RunError, suite: &Path, run_dir: &Path) -> Failure {
         RunError::Resume(ResumeError::Journal(_)) | RunError::Journal(_) => Some(edited.to_owned()),
         RunError::Source(SourceError::Dataset(error)) => error.hint(),
         RunError::Prompt(error) => error.hint.clone(),
-        RunError::Append(_) | RunError::Collect(_) | RunError::Publish(_) => Some(resume()),
+        RunError::Resume(ResumeError::Output(error)) => error.hint().map(ToOwned::to_owned),
+        RunError::Output(_) | RunError::Append(_) | RunError::Collect(_) | RunError::Publish(_) => Some(resume()),
         _ => None,
     };
     Failure::from_error(error).hint(hint)

@@ -6,11 +6,13 @@
 //! - `echo` repeats the last user message;
 //! - [`scripted`] answers from a file;
 //! - [`noisy`] is right with a probability;
-//! - [`faulty`] fails on a schedule.
+//! - [`faulty`] fails on a schedule;
+//! - [`painter`] makes a picture, whatever the suite's `output` says.
 
 mod behaviour;
 mod faulty;
 mod noisy;
+mod painter;
 mod scripted;
 
 use std::sync::Arc;
@@ -24,7 +26,7 @@ use crate::build::{BuildError, BuildModel};
 pub use behaviour::Behaviour;
 
 /// The models of this provider.
-pub const NAMES: [&str; 4] = ["echo", "scripted", "noisy", "faulty"];
+pub const NAMES: [&str; 5] = ["echo", "scripted", "noisy", "faulty", "painter"];
 
 /// The parameters of a model, or `None` when there is no such model.
 pub(crate) fn known_params(name: &str) -> Option<&'static [&'static str]> {
@@ -33,6 +35,7 @@ pub(crate) fn known_params(name: &str) -> Option<&'static [&'static str]> {
         "scripted" => Some(&["file", "latency_ms"]),
         "noisy" => Some(&["accuracy", "lift", "wrong", "latency_ms"]),
         "faulty" => Some(&["schedule", "latency_ms"]),
+        "painter" => Some(&["width", "height", "latency_ms"]),
         _ => None,
     }
 }
@@ -52,6 +55,7 @@ pub(crate) fn check_param(name: &str, value: &Value) -> Result<(), &'static str>
             "a number up to 600000, or a list of a smallest and a largest one",
         ),
         "schedule" => (faulty::parse_schedule(value).is_some(), "a list of ok, error, timeout, rate_limited"),
+        "width" | "height" => (painter::parse_side(value).is_some(), "a whole number from 1 to 1024"),
         "file" => (value.as_str().is_some(), "the path of a file"),
         _ => (true, ""),
     };
@@ -63,6 +67,7 @@ pub(crate) fn build(name: &str, params: &Map, with: &BuildModel<'_>) -> Result<A
         "scripted" => Voice::Scripted(scripted::Script::load(params, with)?),
         "noisy" => Voice::Noisy,
         "faulty" => Voice::Faulty,
+        "painter" => Voice::Painter,
         _ => Voice::Echo,
     };
     Ok(Arc::new(Offline { voice, behaviour: with.offline.clone() }))
@@ -78,6 +83,7 @@ enum Voice {
     Scripted(scripted::Script),
     Noisy,
     Faulty,
+    Painter,
 }
 
 impl Model for Offline {
@@ -86,14 +92,15 @@ impl Model for Offline {
             if let Some(failure) = self.behaviour.log_ask(ask.hint.key) {
                 return Ok(failure.into());
             }
-            let reply = match &self.voice {
-                Voice::Echo => answered(&ask, last_user(&ask.request.messages).to_owned()),
-                Voice::Scripted(script) => script.reply(&ask),
-                Voice::Noisy => noisy::reply(&ask),
-                Voice::Faulty => faulty::reply(&ask),
+            let asked = match &self.voice {
+                Voice::Echo => answered(&ask, last_user(&ask.request.messages).to_owned()).into(),
+                Voice::Scripted(script) => script.reply(&ask).into(),
+                Voice::Noisy => noisy::reply(&ask).into(),
+                Voice::Faulty => faulty::reply(&ask).into(),
+                Voice::Painter => painter::paint(&ask),
             };
             self.behaviour.wait(&ask).await;
-            Ok(reply.into())
+            Ok(asked)
         })
     }
 }

@@ -10,6 +10,8 @@ use super::choice::Choice;
 use super::command::Command;
 use super::exact::Exact;
 use super::gaia::Gaia;
+use super::image::Image;
+use super::image_hash::ImageHash;
 use super::includes::Includes;
 use super::numeric::Numeric;
 use super::pattern::Pattern;
@@ -60,6 +62,10 @@ impl Scorer {
                 Kind::Schema(Box::new(Schema::compile(name, schema.as_ref(), file.as_ref(), *match_target, load)?))
             }
             ScorerPlan::Gaia { name: _ } => Kind::Gaia(Gaia),
+            ScorerPlan::Image { .. } => Kind::Image(Box::new(Image::compile(plan)?)),
+            ScorerPlan::ImageHash { name: _, max_distance } => {
+                Kind::ImageHash(ImageHash { max_distance: *max_distance, root: env.root.clone() })
+            }
             ScorerPlan::Command { name, command, timeout, files: _ } => {
                 Kind::Command(Box::new(Command::compile(name, command, *timeout, env)?))
             }
@@ -72,8 +78,13 @@ impl Scorer {
         &self.name
     }
 
-    /// Judges an answer at once, or returns `None` when that needs another process.
+    /// Judges an answer at once, or returns `None` when that needs another process or takes long.
     pub fn score_now(&self, answer: &Answer<'_>) -> Option<Result<Verdict, ScoreError>> {
+        let reads_text = !matches!(self.kind, Kind::Image(_) | Kind::ImageHash(_) | Kind::Command(_));
+        if reads_text && answer.text.is_empty() && !answer.images.is_empty() {
+            // Not an empty text: there is none, and no target can mean that.
+            return Some(Ok(Verdict::fail("the answer is a picture without text".to_owned())));
+        }
         Some(match &self.kind {
             Kind::Exact(scorer) => scorer.score(answer),
             Kind::Includes(scorer) => scorer.score(answer),
@@ -83,16 +94,18 @@ impl Scorer {
             Kind::Set(scorer) => scorer.score(answer),
             Kind::Schema(scorer) => scorer.score(answer),
             Kind::Gaia(scorer) => scorer.score(answer),
-            Kind::Command(_) => return None,
+            Kind::Image(scorer) => Ok(scorer.score(answer)),
+            Kind::ImageHash(_) | Kind::Command(_) => return None,
         })
     }
 
     /// Judges an answer. An error means that the scorer itself failed: never a pass.
     pub async fn score(&self, answer: &Answer<'_>) -> Result<Verdict, ScoreError> {
-        if let Kind::Command(scorer) = &self.kind {
-            return Ok(scorer.score(answer).await?);
+        match &self.kind {
+            Kind::Command(scorer) => Ok(scorer.score(answer).await?),
+            Kind::ImageHash(scorer) => scorer.score(answer).await,
+            _ => self.score_now(answer).expect("all others have an answer at once"),
         }
-        self.score_now(answer).expect("only a command scorer has no answer at once")
     }
 
     /// Stops the processes of a command scorer; whoever asks it afterwards gets an error.
@@ -113,6 +126,8 @@ enum Kind {
     Set(Set),
     Schema(Box<Schema>),
     Gaia(Gaia),
+    Image(Box<Image>),
+    ImageHash(ImageHash),
     Command(Box<Command>),
 }
 
@@ -158,7 +173,16 @@ pub(super) mod tests {
     }
 
     pub(in crate::scorer) fn answer<'a>(text: &'a str, expected: &'a Value) -> Answer<'a> {
-        Answer { text, expected, choices: None, item_id: "i1", key: "t/i1/m/c/0", messages: &[], metadata: None }
+        Answer {
+            text,
+            images: &[],
+            expected,
+            choices: None,
+            item_id: "i1",
+            key: "t/i1/m/c/0",
+            messages: &[],
+            metadata: None,
+        }
     }
 
     fn compile(plan: &ScorerPlan) -> Scorer {
@@ -274,6 +298,27 @@ pub(super) mod tests {
             let error = scorer.score_now(&answer("x", &Value::Null)).unwrap().unwrap_err();
             assert_eq!(error, ScoreError::NoTarget { item: "i1".into() });
             assert!(error.hint().is_some());
+        }
+    }
+
+    #[test]
+    fn a_picture_without_text_fails_every_scorer_of_texts() {
+        let facts = proofmark_artefact::record::Image {
+            bytes: 1,
+            digest: proofmark_canon::Digest::of(b"x"),
+            height: 1,
+            media_type: "image/png".into(),
+            width: 1,
+        };
+        let images = [crate::scorer::AnswerImage { facts: &facts, run_dir: std::path::Path::new("/") }];
+        for target in [r#""""#, "null", r#""a""#].map(value) {
+            for scorer in pure() {
+                let verdict = scorer.score_now(&Answer { images: &images, ..answer("", &target) }).unwrap().unwrap();
+                assert_eq!(verdict, Verdict::fail("the answer is a picture without text".into()), "{scorer:?}");
+                // With a text beside the picture, the text is judged as ever.
+                let both = Answer { images: &images, ..answer("a", &target) };
+                assert_eq!(scorer.score_now(&both), scorer.score_now(&answer("a", &target)), "{scorer:?}");
+            }
         }
     }
 

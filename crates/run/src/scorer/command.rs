@@ -5,14 +5,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use proofmark_artefact::record::Message;
-use proofmark_canon::{Map, Value};
+use proofmark_canon::{Digest, Map, Value};
 use serde::Serialize;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use super::build::{ScorerBuildError, ScorerEnv};
 use super::text::{excerpt, push_excerpt};
-use super::verdict::{Answer, Verdict};
+use super::verdict::{Answer, AnswerImage, Verdict};
 use super::worker::{Broken, MAX_LINE, Program, Worker};
 
 /// Asks a program: one JSON request a line on its stdin, one JSON verdict a line on its stdout.
@@ -76,6 +76,7 @@ impl Command {
             answer: answer.text,
             choices: answer.choices,
             expected: answer.expected,
+            images: answer.images.iter().map(ImageRequest::of).collect(),
             item_id: answer.item_id,
             key: answer.key,
             messages: answer.messages,
@@ -166,11 +167,41 @@ struct Request<'a> {
     answer: &'a str,
     choices: Option<&'a [Value]>,
     expected: &'a Value,
+    /// Absent when there are none, so that a request about a text is what it always was.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    images: Vec<ImageRequest<'a>>,
     item_id: &'a str,
     key: &'a str,
     messages: &'a [Message],
     metadata: Option<&'a Map>,
     version: u32,
+}
+
+/// A picture that the model made, and the file that holds it.
+#[derive(Serialize)]
+struct ImageRequest<'a> {
+    bytes: u64,
+    digest: Digest,
+    height: u32,
+    media_type: &'a str,
+    path: Option<String>,
+    width: u32,
+}
+
+impl<'a> ImageRequest<'a> {
+    fn of(image: &AnswerImage<'a>) -> Self {
+        // The program runs in the suite's folder, so the path must not depend on ours.
+        let path = image.path().map(|path| path.canonicalize().unwrap_or(path));
+        let facts = image.facts;
+        Self {
+            bytes: facts.bytes,
+            digest: facts.digest,
+            height: facts.height,
+            media_type: &facts.media_type,
+            path: path.and_then(|path| path.into_os_string().into_string().ok()),
+            width: facts.width,
+        }
+    }
 }
 
 /// Whether a verdict shows which request it is for.
@@ -396,7 +427,7 @@ for line in sys.stdin:
         );
         let expected = value(r#"["a",1]"#);
         let choices = [value("1"), value("\"é\"")];
-        let messages = [Message::new(proofmark_artefact::record::Role::User, "hi\n".into())];
+        let messages = [Message::new(proofmark_artefact::record::Role::User, "hi\n")];
         let Value::Object(metadata) = value(r#"{"z":1,"a":null}"#) else { unreachable!() };
         let full = Answer {
             text: "line one\nline \"two\"",
@@ -418,6 +449,22 @@ for line in sys.stdin:
         assert!(names.iter().all(|name| ["PATH", "LANG", "PWD", "OLDPWD", "SHLVL", "_"].contains(name)), "{names:?}");
         assert!(env.contains("LANG=C.UTF-8\n"));
         assert_eq!(Path::new(bench.file("cwd").trim()), bench.folder.path().canonicalize().unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_picture_is_named_with_its_file() {
+        let bench = Bench::sh(r#"read -r line; printf '%s' "$line" > request; echo '{"passed":false}'"#);
+        let (bytes, digest, media_type) = (5, Digest::of(b"x"), "image/gif".to_owned());
+        let facts = proofmark_artefact::record::Image { bytes, digest, height: 3, media_type, width: 2 };
+        let images = [AnswerImage { facts: &facts, run_dir: Path::new("/nowhere") }];
+        let expected = value("null");
+        bench.scorer.score(&Answer { images: &images, ..answer("", &expected) }).await.unwrap();
+        let want = format!(
+            "\"images\":[{{\"bytes\":5,\"digest\":\"{digest}\",\"height\":3,\"media_type\":\"image/gif\",\
+             \"path\":\"/nowhere/outputs/{}.gif\",\"width\":2}}],\"item_id\"",
+            digest.hex()
+        );
+        assert!(bench.file("request").contains(&want), "{}", bench.file("request"));
     }
 
     #[tokio::test]

@@ -4,6 +4,7 @@
 //! - `exact`, `includes`, `pattern` (regular expressions), `numeric` over `number`,
 //!   `choice` over `statement`, `set`, `schema` (JSON Schema), `gaia` over `python`: pure
 //!   functions of answer and target;
+//! - `image` and `image_hash` the same for pictures;
 //! - `command` any program, over `worker`, one process of a pool.
 //!
 //! A scorer that cannot judge says so with an error: it never passes and never guesses. A wrong
@@ -14,6 +15,8 @@ mod choice;
 mod command;
 mod exact;
 mod gaia;
+mod image;
+mod image_hash;
 mod includes;
 mod number;
 mod numeric;
@@ -28,4 +31,4 @@ mod worker;
 
 pub use build::{Scorer, ScorerBuildError, ScorerEnv};
 pub use command::{CommandError, Stderr};
-pub use verdict::{Answer, ScoreError, Verdict};
+pub use verdict::{Answer, AnswerImage, ScoreError, Verdict};

@@ -1,6 +1,9 @@
 //! What a scorer is given, and what it says.
 
-use proofmark_artefact::record::Message;
+use std::path::{Path, PathBuf};
+
+use proofmark_artefact::record::{Image, Message};
+use proofmark_artefact::store::{OutputError, OutputName, load_output};
 use proofmark_canon::{Map, Value};
 
 use super::command::CommandError;
@@ -11,6 +14,8 @@ use super::text::excerpt;
 pub struct Answer<'a> {
     /// What the model said.
     pub text: &'a str,
+    /// The pictures it made.
+    pub images: &'a [AnswerImage<'a>],
     /// The item's target; null when it has none.
     pub expected: &'a Value,
     /// The item's options, for multiple choice.
@@ -22,6 +27,25 @@ pub struct Answer<'a> {
     pub messages: &'a [Message],
     /// The item's metadata columns.
     pub metadata: Option<&'a Map>,
+}
+
+/// A picture that a model made: what the record says of it, and where its bytes are.
+#[derive(Debug, Clone, Copy)]
+pub struct AnswerImage<'a> {
+    pub facts: &'a Image,
+    pub run_dir: &'a Path,
+}
+
+impl AnswerImage<'_> {
+    /// Where the file is; `None` for a media type that is not stored.
+    pub fn path(&self) -> Option<PathBuf> {
+        OutputName::of(self.facts).map(|name| name.under(self.run_dir))
+    }
+
+    /// Reads the bytes and holds them against their digest.
+    pub fn load(&self) -> Result<Vec<u8>, OutputError> {
+        load_output(self.run_dir, self.facts)
+    }
 }
 
 /// What a scorer says about one answer. A pass always has a value above 0.
@@ -61,6 +85,10 @@ pub enum ScoreError {
     Target { item: String, target: String, why: &'static str },
     #[error("the choices of item `{item}` {why}")]
     Choices { item: String, why: &'static str },
+    #[error("the reference picture `{path}` of item `{item}` {why}")]
+    Reference { item: String, path: String, why: String },
+    #[error("cannot look at the picture that was stored: {why}")]
+    Stored { why: String },
     #[error(transparent)]
     Command(#[from] CommandError),
 }
@@ -74,6 +102,8 @@ impl ScoreError {
             Self::EmptyTarget { .. } => "every answer would pass; give the item a target or drop it",
             Self::Target { .. } => "correct the item, or map `target` to another field",
             Self::Choices { .. } => "set `choices` in the task's dataset to the field that lists the options",
+            Self::Reference { .. } => "give the path of a PNG, JPEG, GIF or WebP file inside the suite's folder",
+            Self::Stored { .. } => return None,
             Self::Command(error) => return error.hint(),
         })
     }

@@ -1,1 +1,0 @@
-//! Pictures: what a file is and how large it is, and how to look at its pixels.

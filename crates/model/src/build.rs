@@ -346,8 +346,8 @@ fn speak(plan: &ModelPlan, preset: &Preset) -> Result<Box<dyn Wire>, BuildError>
         Language::Compatible => Box::new(wire::openai::Chat { dialect: wire::openai::Dialect::Compatible }),
         Language::Anthropic => Box::new(wire::anthropic::Messages),
         Language::Gemini => Box::new(wire::gemini::Generate { images }),
-        Language::Cloudflare if images => Box::new(wire::cloudflare::Paint),
-        Language::Cloudflare => Box::new(wire::cloudflare::Run),
+        Language::Cloudflare if images => Box::new(wire::openai::Images),
+        Language::Cloudflare => Box::new(wire::ollama::Chat),
         Language::Ollama => Box::new(wire::ollama::Chat),
         Language::Mistral => Box::new(wire::mistral::Chat),
         Language::Cohere => Box::new(wire::cohere::Chat),
@@ -417,7 +417,7 @@ pub fn check_params(plan: &ModelPlan, merged: &Map) -> Result<(), BuildError> {
 fn known_params(plan: &ModelPlan, speaker: &Speaker) -> Vec<&'static str> {
     match speaker {
         Speaker::Offline(own) => own.iter().chain(&COMMON).copied().collect(),
-        Speaker::Program => runner::known_params(plan).to_vec(),
+        Speaker::Program => runner::known_params(plan.model_id()).to_vec(),
         Speaker::Live(_, wire) => {
             let lacks = wire.lacks();
             let all = wire.params().iter().chain(&COMMON).chain(&LIVE).copied();

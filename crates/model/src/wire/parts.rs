@@ -284,8 +284,13 @@ pub(super) fn non_empty(text: String) -> Option<String> {
 
 /// The token counts of an object; what it does not count is zero.
 pub(super) fn usage(counts: Option<&Value>, input: &str, output: &str) -> Usage {
-    let count = |name| counts.and_then(|counts| counts.get(name)).and_then(Value::as_u64).unwrap_or(0);
-    Usage { input_tokens: count(input), output_tokens: count(output) }
+    let counted = |name| count(counts.and_then(|counts| counts.get(name))).unwrap_or(0);
+    Usage { input_tokens: counted(input), output_tokens: counted(output) }
+}
+
+/// A number of tokens. One that no reply can have is none: it would be added to others and overflow.
+pub(super) fn count(value: Option<&Value>) -> Option<u64> {
+    value.and_then(Value::as_u64).filter(|count| *count < 1 << 40)
 }
 
 /// What a chunk or a reply in OpenAI's form says of usage.
@@ -293,7 +298,7 @@ pub(super) fn take_usage(completion: &mut Completion, reply: &Value) {
     if let Some(counts @ Value::Object(_)) = reply.get("usage") {
         completion.usage = usage(Some(counts), "prompt_tokens", "completion_tokens");
         let details = counts.get("prompt_tokens_details").and_then(|details| details.get("cached_tokens"));
-        completion.cached = details.or_else(|| counts.get("num_cached_tokens")).and_then(Value::as_u64);
+        completion.cached = count(details.or_else(|| counts.get("num_cached_tokens")));
     }
 }
 
@@ -324,3 +329,76 @@ pub(super) fn silent(status: u16) -> String {
 
 #[cfg(test)]
 pub(super) mod testing;
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{attached, map};
+    use super::*;
+
+    fn list(text: &str) -> Value {
+        json::parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn fragments_without_an_index_go_on_with_the_last_call() {
+        let mut calls = Calls::default();
+        let fragments = [
+            r#"[{"id":"a","function":{"name":"f","arguments":"{\"x\""}}]"#,
+            r#"[{"function":{"arguments":":1}"}}]"#,
+            r#"[{"id":null,"type":null,"function":{"name":null,"arguments":""}}]"#,
+            r#"[{"name":"g","arguments":{"y":2}}]"#,
+        ];
+        for fragment in fragments {
+            calls.take_fragments(Some(&list(fragment))).unwrap();
+        }
+        let calls: Vec<_> =
+            calls.finish().unwrap().into_iter().map(|(id, call)| (id, call.name, call.arguments)).collect();
+        let call = |id: &str, name: &str, arguments| (id.to_owned(), name.to_owned(), Value::Object(map(arguments)));
+        assert_eq!(calls, [call("a", "f", r#"{"x":1}"#), call("", "g", r#"{"y":2}"#)]);
+    }
+
+    #[test]
+    fn calls_are_in_the_order_of_their_index() {
+        let mut calls = Calls::default();
+        let mixed = r#"[{"index":1,"function":{"name":"b"}},{"index":0,"function":{"name":"a"}}]"#;
+        calls.take_fragments(Some(&list(mixed))).unwrap();
+        let names: Vec<String> = calls.finish().unwrap().into_iter().map(|(_, call)| call.name).collect();
+        assert_eq!(names, ["a", "b"]);
+    }
+
+    #[test]
+    fn there_is_an_end_to_calls() {
+        let call = list(r#"{"name":"f"}"#);
+        let mut calls = Calls::default();
+        for _ in 0..MAX_CALLS {
+            calls.take(None, &call).unwrap();
+        }
+        assert_eq!(calls.take(None, &call), Err(WireError::malformed("more than 1024 tool calls")));
+    }
+
+    #[test]
+    fn only_a_users_message_holds_images() {
+        let mut request = attached("a.png", "image/png", b"\x89PNG");
+        let mut message = request.messages[0].clone();
+        message.role = Role::System;
+        request.messages = vec![message].into();
+        let error = prompt(&request).unwrap_err();
+        assert_eq!(error, "`a.png` is an image, which only a user's message can hold");
+    }
+
+    #[test]
+    fn a_count_is_a_plain_number() {
+        let counts = list(r#"{"a":3,"b":1e19,"c":-1,"d":1.5,"e":"7","f":null}"#);
+        for (name, tokens) in [("a", 3), ("b", 0), ("c", 0), ("d", 0), ("e", 0), ("f", 0), ("g", 0)] {
+            assert_eq!(usage(Some(&counts), name, name).output_tokens, tokens, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_page_of_a_proxy_is_not_passed_on() {
+        let large = format!(r#"{{"message":"{}"}}"#, "x".repeat(MAX_REFUSAL));
+        for body in ["<html>secret</html>", "", "[]", "\"text\"", &large] {
+            assert_eq!(refusal(502, body.as_bytes()).unwrap_err(), "the server answered with status 502 and no JSON");
+        }
+    }
+}

@@ -114,7 +114,7 @@ impl Stream {
             counts.get("input_tokens").or_else(|| counts.get("output_tokens")).map(|_| counts)
         });
         self.usage = parts::usage(counted, "input_tokens", "output_tokens");
-        self.cached = usage.get("cached_tokens").and_then(Value::as_u64);
+        self.cached = parts::count(usage.get("cached_tokens"));
     }
 
     /// `None` when nothing said why it ended.

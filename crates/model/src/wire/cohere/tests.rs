@@ -1,4 +1,7 @@
+use std::sync::Arc;
+
 use proofmark_artefact::record::Usage;
+use proofmark_canon::Value;
 
 use super::super::parts::testing::{attached, conversation, encoded, every_cut_is_found, feed, map, request, survives};
 use super::super::{Class, Finish, Then, Wire, WireError};
@@ -45,7 +48,7 @@ fn requests_are_in_its_words() {
 fn choosing_tools_has_three_words() {
     let with = |choice: &str| {
         let mut request = conversation("a1", None);
-        request.params = std::sync::Arc::new(map(&format!("{{\"tool_choice\":{choice}}}")));
+        request.params = Arc::new(map(&format!("{{\"tool_choice\":{choice}}}")));
         request
     };
     for (given, sent) in [("\"required\"", "REQUIRED"), ("\"any\"", "REQUIRED"), ("\"NONE\"", "NONE")] {
@@ -99,7 +102,7 @@ fn the_name_of_an_event_is_enough() {
         let Some(data) = line.strip_prefix("data: ") else { return line.to_owned() };
         let mut value = map(data);
         value.remove("type");
-        format!("data: {}", proofmark_canon::Value::Object(value))
+        format!("data: {}", Value::Object(value))
     });
     let stream = nameless.collect::<Vec<_>>().join("\n");
     assert_eq!(feed(&Chat, &stream), feed(&Chat, ANSWER_STREAM));

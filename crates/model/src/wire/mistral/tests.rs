@@ -1,7 +1,9 @@
+use std::sync::Arc;
+
 use proofmark_artefact::record::{ToolCall, Usage};
 use proofmark_canon::{Value, json};
 
-use super::super::parts::testing::{attached, conversation, encoded, every_cut_is_found, feed, request, survives};
+use super::super::parts::testing::{attached, conversation, encoded, every_cut_is_found, feed, map, request, survives};
 use super::super::{Class, Finish, Then, Wire, WireError};
 use super::Chat;
 
@@ -43,12 +45,11 @@ fn requests_are_in_its_words() {
 fn a_call_that_must_come_is_any() {
     for (given, sent) in [("\"required\"", "\"any\""), ("\"any\"", "\"any\""), ("\"none\"", "\"none\"")] {
         let mut request = conversation("a1", None);
-        request.params =
-            std::sync::Arc::new(super::super::parts::testing::map(&format!("{{\"tool_choice\":{given}}}")));
+        request.params = Arc::new(map(&format!("{{\"tool_choice\":{given}}}")));
         assert!(encoded(&Chat, "m", &request).contains(&format!("\"tool_choice\":{sent},")));
     }
     let mut request = conversation("a1", None);
-    request.params = std::sync::Arc::new(super::super::parts::testing::map(r#"{"tool_choice":"weather"}"#));
+    request.params = Arc::new(map(r#"{"tool_choice":"weather"}"#));
     let error = Chat.encode("m", &request).unwrap_err();
     assert_eq!(error, "`tool_choice` is `weather`, expected auto, none, any or a mapping");
 }

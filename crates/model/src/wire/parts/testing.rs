@@ -97,6 +97,54 @@ pub(in super::super) fn survives(wire: &dyn Wire, replies: &[&[u8]], streams: &[
         Ok(())
     });
     result.unwrap();
+    // Bytes rarely hit what is read deep inside; a value of another kind in every place does.
+    for reply in replies {
+        for variant in json::parse(reply).iter().flat_map(variants) {
+            let _ = wire.decode(&variant.to_canonical());
+            let _ = wire.refuse(400, &variant.to_canonical());
+        }
+    }
+    for stream in streams {
+        let parts = parts(wire, stream);
+        for at in 0..parts.len() {
+            for variant in json::parse(parts[at].1.as_bytes()).iter().flat_map(variants) {
+                let mut parts = parts.clone();
+                parts[at].1 = variant.to_string();
+                let _ = feed_parts(wire, &parts);
+            }
+        }
+    }
+}
+
+/// The value with one place of it missing or replaced by each kind of value.
+fn variants(value: &Value) -> Vec<Value> {
+    let kinds = [r#"null"#, "true", "1e300", "-1", r#""text""#, r#"["text"]"#, "[{}]", r#"{"message":7}"#];
+    let mut all: Vec<Value> = kinds.iter().map(|kind| json::parse(kind.as_bytes()).unwrap()).collect();
+    match value {
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                all.extend(variants(item).into_iter().map(|variant| {
+                    let mut items = items.clone();
+                    items[at] = variant;
+                    Value::Array(items)
+                }));
+            }
+        }
+        Value::Object(map) => {
+            for (name, item) in map.iter() {
+                let mut without = map.clone();
+                without.remove(name);
+                all.push(Value::Object(without));
+                all.extend(variants(item).into_iter().map(|variant| {
+                    let mut map = map.clone();
+                    map.insert(name, variant);
+                    Value::Object(map)
+                }));
+            }
+        }
+        _ => {}
+    }
+    all
 }
 
 const BYTES: &[u8] = b"{}[]\",:0-9e.ntf\\ \n<\xff\x00";

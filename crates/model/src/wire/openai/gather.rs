@@ -111,7 +111,7 @@ impl Gathered {
             None => self.reasoning.push_str(fields::text(part, "reasoning")?.unwrap_or_default()),
         }
         for detail in fields::list(part, "reasoning_details")? {
-            self.take_detail(detail);
+            self.take_detail(detail, form);
         }
         for (position, call) in fields::list(part, "tool_calls")?.iter().enumerate() {
             let index = if form == Form::Message { None } else { fields::count(call, "index")? };
@@ -133,10 +133,12 @@ impl Gathered {
         Ok(())
     }
 
-    /// Takes one piece of reasoning. In a stream, pieces of one block follow each other under the same index.
-    fn take_detail(&mut self, detail: &Value) {
+    /// Takes one block of reasoning, or in a stream a piece of one: pieces follow each other under the same index. No
+    /// real block has many members, and joining many is slow.
+    fn take_detail(&mut self, detail: &Value, form: Form) {
         let same = |last: &&mut Value| {
-            last.get("index").is_some()
+            form == Form::Delta
+                && last.get("index").is_some()
                 && last.get("index") == detail.get("index")
                 && last.get("type") == detail.get("type")
         };

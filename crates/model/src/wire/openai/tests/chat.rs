@@ -86,6 +86,17 @@ fn reasoning_is_kept_only_for_a_turn_that_follows() {
 }
 
 #[test]
+fn blocks_of_reasoning_in_a_whole_reply_stay_apart() {
+    let details = r#"[{"type":"reasoning.text","text":"a","index":0},{"type":"reasoning.text","text":"b","index":0}]"#;
+    let reply = format!(
+        r#"{{"choices":[{{"finish_reason":"tool_calls","message":{{"reasoning_details":{details},
+        "tool_calls":[{{"id":"a","function":{{"name":"f","arguments":"{{}}"}}}}]}}}}]}}"#
+    );
+    let keep = decoded(&reply).unwrap().keep.unwrap();
+    assert_eq!(keep.get("reasoning_details"), Some(&value(details)));
+}
+
+#[test]
 fn every_end_has_one_of_our_words() {
     let cases = [
         ("stop", Finish::Stop),

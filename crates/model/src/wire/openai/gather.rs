@@ -1,10 +1,9 @@
 //! Gathers an answer of Chat Completions: a whole reply is read as a stream of one part.
 
-use std::collections::BTreeMap;
-
-use proofmark_artefact::record::{TokenLogprob, ToolCall, Usage};
+use proofmark_artefact::record::{TokenLogprob, Usage};
 use proofmark_canon::{Map, Value};
 
+use super::calls::Calls;
 use super::fault::Fault;
 use super::fields;
 use crate::class::Class;
@@ -112,7 +111,7 @@ impl Gathered {
             None => self.reasoning.push_str(fields::text(part, "reasoning")?.unwrap_or_default()),
         }
         for detail in fields::list(part, "reasoning_details")? {
-            self.take_detail(detail);
+            self.take_detail(detail, form);
         }
         for (position, call) in fields::list(part, "tool_calls")?.iter().enumerate() {
             let index = if form == Form::Message { None } else { fields::count(call, "index")? };
@@ -134,15 +133,17 @@ impl Gathered {
         Ok(())
     }
 
-    /// Takes one piece of reasoning. In a stream, pieces of one block follow each other under the same index.
-    fn take_detail(&mut self, detail: &Value) {
+    /// Takes one block of reasoning, or in a stream a piece of one: pieces follow each other under the same index. No
+    /// real block has many members, and joining many is slow.
+    fn take_detail(&mut self, detail: &Value, form: Form) {
         let same = |last: &&mut Value| {
-            last.get("index").is_some()
+            form == Form::Delta
+                && last.get("index").is_some()
                 && last.get("index") == detail.get("index")
                 && last.get("type") == detail.get("type")
         };
         match (self.reasoning_details.last_mut().filter(same), detail) {
-            (Some(Value::Object(last)), Value::Object(more)) => join(last, more),
+            (Some(Value::Object(last)), Value::Object(more)) if last.len().max(more.len()) <= 32 => join(last, more),
             _ => self.reasoning_details.push(detail.clone()),
         }
     }
@@ -235,64 +236,6 @@ fn join(block: &mut Map, piece: &Map) {
             _ => more.clone(),
         };
         block.insert(name, joined);
-    }
-}
-
-/// Calls under construction, in the order in which they began.
-#[derive(Debug, Default)]
-struct Calls {
-    list: Vec<Pending>,
-    /// Which one an index means now.
-    at: BTreeMap<u64, usize>,
-}
-
-#[derive(Debug, Default)]
-struct Pending {
-    id: String,
-    name: String,
-    arguments: String,
-    /// Arguments that came as JSON instead of JSON text.
-    value: Option<Value>,
-}
-
-impl Calls {
-    fn take(&mut self, index: u64, call: &Value) -> Result<(), WireError> {
-        let id = fields::text(call, "id")?.unwrap_or_default();
-        let function = fields::object(call, "function")?;
-        let function = function.ok_or_else(|| WireError::malformed("a tool call of the reply has no `function`"))?;
-        // Some servers give every call the index 0; another id is another call.
-        let goes_on = |pending: &Pending| id.is_empty() || pending.id.is_empty() || pending.id == id;
-        let known = self.at.get(&index).copied().filter(|at| self.list.get(*at).is_some_and(goes_on));
-        let at = known.unwrap_or(self.list.len());
-        if known.is_none() {
-            self.list.push(Pending::default());
-            self.at.insert(index, at);
-        }
-        let Some(pending) = self.list.get_mut(at) else { return Ok(()) };
-        if pending.id.is_empty() {
-            pending.id = id.to_owned();
-        }
-        if pending.name.is_empty() {
-            pending.name = fields::text(function, "name")?.unwrap_or_default().to_owned();
-        }
-        match fields::member(function, "arguments") {
-            None => {}
-            Some(Value::String(text)) => pending.arguments.push_str(text),
-            Some(value @ Value::Object(_)) => pending.value = Some(value.clone()),
-            Some(other) => return Err(fields::unexpected("arguments", other, "a text")),
-        }
-        Ok(())
-    }
-
-    fn complete(self) -> Result<Vec<(String, ToolCall)>, WireError> {
-        let calls = self.list.into_iter().map(|Pending { id, name, arguments, value }| {
-            if name.is_empty() {
-                return Err(WireError::malformed("a tool call of the reply has no `name`"));
-            }
-            let arguments = fields::arguments(&value.map_or(arguments, |value| value.to_string()));
-            Ok((id, ToolCall { arguments, name }))
-        });
-        calls.collect()
     }
 }
 

@@ -108,3 +108,17 @@ impl Assemble for NoStream {
         Err(WireError::cut())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_room_for_pictures_shrinks_with_each_of_them() {
+        let item = proofmark_canon::json::parse(br#"{"b64_json":"QUJD"}"#).unwrap();
+        let mut room = 5;
+        assert_eq!(picture(&item, &mut room), Ok(Picture { bytes: b"ABC".to_vec() }));
+        let error = WireError::malformed("the pictures of the reply have more than 64 MiB");
+        assert_eq!(picture(&item, &mut room), Err(error));
+    }
+}

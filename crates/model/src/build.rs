@@ -18,7 +18,7 @@ use crate::params::{self, COMMON, FIXED_MEMBERS, LIVE};
 use crate::preset::{Language, PRESETS, Preset};
 use crate::secret::Secret;
 use crate::transport::endpoint::{Address, Endpoint, Manners, is_loopback, merge};
-use crate::transport::live::{Clock, Live};
+use crate::transport::live::Live;
 use crate::wire::{self, Wire};
 use crate::{offline, runner};
 
@@ -42,7 +42,7 @@ pub struct Surroundings {
     /// A variable of the environment.
     pub variable: Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>,
     /// Milliseconds since 1970.
-    pub clock: Clock,
+    pub clock: Arc<dyn Fn() -> u64 + Send + Sync>,
     /// How many questions at once; `None` to find out.
     pub concurrency: Option<usize>,
     /// Where programs put their working directories.
@@ -346,8 +346,8 @@ fn speak(plan: &ModelPlan, preset: &Preset) -> Result<Box<dyn Wire>, BuildError>
         Language::Compatible => Box::new(wire::openai::Chat { dialect: wire::openai::Dialect::Compatible }),
         Language::Anthropic => Box::new(wire::anthropic::Messages),
         Language::Gemini => Box::new(wire::gemini::Generate { images }),
-        Language::Cloudflare if images => Box::new(wire::openai::Images),
-        Language::Cloudflare => Box::new(wire::ollama::Chat),
+        Language::Cloudflare if images => Box::new(wire::cloudflare::Paint),
+        Language::Cloudflare => Box::new(wire::cloudflare::Run),
         Language::Ollama => Box::new(wire::ollama::Chat),
         Language::Mistral => Box::new(wire::mistral::Chat),
         Language::Cohere => Box::new(wire::cohere::Chat),

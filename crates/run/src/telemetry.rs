@@ -81,7 +81,7 @@ fn cut_torn_line(file: &mut File) -> io::Result<()> {
         let start = end.saturating_sub(BLOCK);
         file.seek(SeekFrom::Start(start))?;
         block.clear();
-        file.by_ref().take(end - start).read_to_end(&mut block)?;
+        io::Read::by_ref(file).take(end - start).read_to_end(&mut block)?;
         if let Some(at) = block.iter().rposition(|byte| *byte == b'\n') {
             end = start + at as u64 + 1;
             break;

@@ -34,7 +34,7 @@ use crate::build::BuildError;
 
 /// What programs are started with besides their plan.
 #[derive(Clone)]
-pub struct RunnerContext {
+pub(crate) struct RunnerContext {
     /// Where programs are found.
     pub path: Option<OsString>,
     /// The caller's environment; nothing of it reaches a program unless its preset or the suite names it.

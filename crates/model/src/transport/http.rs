@@ -157,7 +157,11 @@ async fn read_stream(
                 }
                 frames.push(&chunk, &mut |frame| assembled.take(&frame.event, &frame.data))
             }
-            Ok(None) => frames.end(&mut |frame| assembled.take(&frame.event, &frame.data)).map(|_| true),
+            Ok(None) => {
+                let last = frames.end(&mut |frame| assembled.take(&frame.event, &frame.data));
+                // A last line that makes no sense is one that was cut.
+                last.map(|_| true).map_err(|_| WireError::cut())
+            }
             Err(_) => return Err(Failure::Wire(WireError::cut())),
         };
         if is_done.map_err(Failure::Wire)? {

@@ -21,7 +21,7 @@ use crate::class::Class;
 use crate::wire::{Call, Completion, Finish, Then, Wire};
 
 /// Milliseconds since 1970, from whoever has a clock.
-pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
+pub(crate) type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 pub(crate) struct Live {
     /// The model's id in the suite.

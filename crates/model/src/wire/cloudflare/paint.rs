@@ -12,17 +12,16 @@ use crate::ask::Request;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paint;
 
-impl Paint {
-    /// Parameters that all providers have and this one does not.
-    pub(crate) const LACKS: &[&str] = &["temperature", "top_p", "max_tokens", "stop"];
-}
-
 /// How large a picture may be.
 const MAX_PICTURE: usize = 64 << 20;
 
 impl Wire for Paint {
     fn params(&self) -> &'static [&'static str] {
         &["negative_prompt", "width", "height", "steps", "guidance"]
+    }
+
+    fn lacks(&self) -> &'static [&'static str] {
+        &["temperature", "top_p", "max_tokens", "stop", "stream"]
     }
 
     fn takes_seed(&self) -> bool {

@@ -11,14 +11,13 @@ use crate::ask::Request;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Run;
 
-impl Run {
-    /// Parameters that all providers have and this one does not.
-    pub(crate) const LACKS: &[&str] = &["stop"];
-}
-
 impl Wire for Run {
     fn params(&self) -> &'static [&'static str] {
         &["top_k", "repetition_penalty", "frequency_penalty", "presence_penalty", "response_schema"]
+    }
+
+    fn lacks(&self) -> &'static [&'static str] {
+        &["stop"]
     }
 
     fn takes_seed(&self) -> bool {

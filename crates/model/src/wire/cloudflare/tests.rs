@@ -44,7 +44,7 @@ fn requests_are_in_its_words() {
 
 #[test]
 fn what_is_lacking_is_common() {
-    for name in Run::LACKS.iter().chain(Paint::LACKS) {
+    for name in Run.lacks().iter().chain(Paint.lacks()) {
         assert!(params::COMMON.contains(name));
     }
 }

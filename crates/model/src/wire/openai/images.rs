@@ -13,17 +13,16 @@ use crate::wire::{Assemble, Body, Call, Completion, Picture, Refused, Wire, Wire
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Images;
 
-impl Images {
-    /// Parameters that others have and this one has no word for; whoever builds a model refuses them.
-    pub(crate) const LACKS: &[&str] = &["temperature", "top_p", "max_tokens", "stop", "stream"];
-}
-
 /// How many bytes the pictures of one reply may have.
 const MAX_BYTES: usize = 64 << 20;
 
 impl Wire for Images {
     fn params(&self) -> &'static [&'static str] {
         &["size", "quality", "background", "style", "image_format"]
+    }
+
+    fn lacks(&self) -> &'static [&'static str] {
+        &["temperature", "top_p", "max_tokens", "stop", "stream"]
     }
 
     fn takes_seed(&self) -> bool {

@@ -15,11 +15,6 @@ use crate::wire::{Assemble, Body, Call, Completion, Finish, Refused, Wire, WireE
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Responses;
 
-impl Responses {
-    /// Parameters that others have and this one has no word for; whoever builds a model refuses them.
-    pub(crate) const LACKS: &[&str] = &["stop"];
-}
-
 impl Wire for Responses {
     fn params(&self) -> &'static [&'static str] {
         &[
@@ -31,6 +26,10 @@ impl Wire for Responses {
             "parallel_tool_calls",
             "service_tier",
         ]
+    }
+
+    fn lacks(&self) -> &'static [&'static str] {
+        &["stop"]
     }
 
     fn takes_seed(&self) -> bool {

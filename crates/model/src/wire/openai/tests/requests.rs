@@ -301,7 +301,7 @@ fn every_parameter_that_a_wire_lists_changes_what_is_sent() {
         ("extra_body", r#"{"x":1}"#),
     ];
     let cases: [(&dyn Wire, &[&str]); 4] =
-        [(&OPENAI, &[]), (&COMPATIBLE, &[]), (&Responses, Responses::LACKS), (&Images, Images::LACKS)];
+        [(&OPENAI, &[]), (&COMPATIBLE, &[]), (&Responses, Responses.lacks()), (&Images, Images.lacks())];
     for (wire, lacks) in cases {
         let equip = |request: Request| {
             if wire.encode("m", &with_tool(request.clone())).is_ok() { with_tool(request) } else { request }

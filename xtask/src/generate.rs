@@ -76,5 +76,11 @@ fn variables() -> String {
     for variable in proofmark::settings::VARIABLES {
         let _ = writeln!(out, "| `{}` | {} |", variable.name, variable.help);
     }
+    out.push_str("\n## Providers\n\nA suite may name a further variable with `api_key_env`.\n\n");
+    out.push_str("| variable | what it does |\n|---|---|\n");
+    for (name, help) in proofmark::settings::provider_variables() {
+        let names: Vec<String> = name.split(", ").map(|name| format!("`{name}`")).collect();
+        let _ = writeln!(out, "| {} | {help} |", names.join(", "));
+    }
     out
 }

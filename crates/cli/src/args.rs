@@ -95,9 +95,24 @@ pub struct RunArgs {
     /// Ask at most this many items of each task
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_items: Option<u64>,
-    /// Ask this many questions at once
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=4096))]
-    pub concurrency: u16,
+    /// Ask every endpoint this many questions at once
+    ///
+    /// Without it, offline models are asked 16 at once, and live ones as many as they bear: it starts with 16, grows
+    /// while nothing is said against it, and falls when the endpoint complains. With it, it starts with this number
+    /// and never goes above.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub concurrency: Option<u16>,
+    /// Stop before more than this many US dollars are spent; the run can be resumed
+    ///
+    /// Prices come from the suite (`price`) or from the built-in table (`proofmark models --prices`).
+    #[arg(long, value_name = "USD", value_parser = parse_money)]
+    pub max_cost: Option<f64>,
+    /// Stop before more than this many tokens, input and output, are spent; the run can be resumed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_tokens: Option<u64>,
+    /// Stop asking after this long, such as 90s, 10m or 2h; the run can be resumed
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub max_time: Option<std::time::Duration>,
     /// Run only these tasks, models or conditions: task=ID, model=ID, condition=ID (repeatable)
     #[arg(long, value_name = "KIND=ID", value_parser = parse_only)]
     pub only: Vec<proofmark_artefact::suite::resolve::Only>,
@@ -158,6 +173,25 @@ fn parse_allowance(text: &str) -> Result<Allowance, String> {
         }
         None => text.parse().map(Allowance::Count).map_err(|_| refuse()),
     }
+}
+
+fn parse_money(text: &str) -> Result<f64, String> {
+    let value: f64 = text.trim_start_matches('$').parse().map_err(|_| format!("`{text}` is not an amount"))?;
+    (value > 0.0 && value.is_finite()).then_some(value).ok_or_else(|| format!("{value} is not above 0"))
+}
+
+fn parse_time(text: &str) -> Result<std::time::Duration, String> {
+    let refuse = || format!("`{text}` is not a time; expected for example 90s, 10m or 2h");
+    let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len()));
+    let seconds = match unit {
+        "s" | "" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(refuse()),
+    };
+    let number: f64 = number.parse().map_err(|_| refuse())?;
+    let total = number * seconds;
+    (total > 0.0 && total <= 31_536_000.0).then(|| std::time::Duration::from_secs_f64(total)).ok_or_else(refuse)
 }
 
 fn parse_only(text: &str) -> Result<proofmark_artefact::suite::resolve::Only, String> {

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use proofmark_model::Secret;
+use proofmark_model::preset::PRESETS;
+use proofmark_model::{Secret, Surroundings};
 use proofmark_model::offline::Behaviour;
 use proofmark_run::dataset::HubContext;
 
@@ -44,6 +45,34 @@ pub const VARIABLES: &[Variable] = &[
         help: "A file to which offline models append the key of every sample they are asked.",
     },
 ];
+
+/// The variables of providers, made from the table of presets: keys and addresses.
+pub fn provider_variables() -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for preset in PRESETS {
+        for key in preset.keys {
+            let whose = format!("Key for `{}:` models. Never written anywhere.", preset.name);
+            all.push(((*key).to_owned(), whose));
+            all.push((format!("{key}_FILE"), format!("A file that only you can read and that holds `{key}`.")));
+        }
+        let default = match preset.base {
+            "" => String::new(),
+            base => format!(" Default: `{base}`."),
+        };
+        all.push((preset.base_env.to_owned(), format!("Address of `{}:` models, whatever the suite says.{default}", preset.name)));
+    }
+    for (name, help) in [
+        ("CLOUDFLARE_ACCOUNT_ID", "The account of `cloudflare:` models."),
+        ("AZURE_OPENAI_ENDPOINT", "Address of the Azure resource, for `azure:` models."),
+        ("OLLAMA_HOST", "Where Ollama listens, as Ollama itself reads it."),
+        ("HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY", "Proxies, as everywhere. This machine itself is never asked through one."),
+        ("SSL_CERT_FILE, SSL_CERT_DIR", "Certificates to trust instead of the system's."),
+        ("TMPDIR", "Where programs of `command:` models get their working directories. Default: `/tmp`."),
+    ] {
+        all.push((name.to_owned(), help.to_owned()));
+    }
+    all
+}
 
 /// What the surroundings say, read once.
 pub(crate) struct Settings {
@@ -128,6 +157,17 @@ impl Settings {
             .or_else(|| path("HOME").map(|home| home.join(".cache/proofmark")))
     }
 
+    /// What live models need. `concurrency` is how many questions at once were asked for.
+    pub(crate) fn surroundings(&self, concurrency: Option<usize>) -> Surroundings {
+        Surroundings {
+            variable: Arc::new(variable),
+            clock: Arc::new(|| clock_nanos() / 1_000_000),
+            concurrency,
+            scratch: variable("TMPDIR").filter(|dir| !dir.is_empty()).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from),
+            ..Surroundings::none()
+        }
+    }
+
     pub(crate) fn program_path(&self) -> Option<OsString> {
         self.environment.get("PATH").cloned()
     }
@@ -155,7 +195,13 @@ impl Settings {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "`cli` reads the clock; this value only shuffles waiting times")]
+/// A variable that a suite or a preset names: a key, an address.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+#[expect(clippy::disallowed_methods, reason = "`cli` reads the clock; it goes to telemetry and waiting times alone")]
 fn clock_nanos() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| since.as_nanos() as u64)

@@ -2,15 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use proofmark_artefact::manifest::Platform;
+use proofmark_artefact::manifest::{Platform, PriceEntry};
 use proofmark_artefact::number::count;
 use proofmark_artefact::store::OnExisting;
 use proofmark_artefact::store::names;
 use proofmark_artefact::suite::assets::AssetError;
+use proofmark_artefact::suite::plan::ModelPlan;
 use proofmark_artefact::suite::resolve::Overrides;
 use proofmark_artefact::summary::Summary;
 use proofmark_artefact::text::visible;
 use proofmark_canon::RunId;
+use proofmark_model::price;
+use proofmark_run::budget::Budget;
 use proofmark_run::execute::{self, Options, Outcome, RunError};
 use proofmark_run::ready::{Ready, ReadyError, World};
 use proofmark_run::resume::ResumeError;
@@ -26,7 +29,8 @@ use crate::ui::results::results;
 use crate::ui::table::{Align, render};
 
 pub(crate) fn run(args: &RunArgs, settings: &Settings) -> Result<Exit, Failure> {
-    let ready = load(&args.suite, args.root.clone(), &overrides(args), settings)?;
+    let ready = load(&args.suite, args.root.clone(), &overrides(args), concurrency(args), settings)?;
+    check_prices(&ready, args)?;
     if args.dry_run {
         return dry_run(&ready, args, settings);
     }
@@ -59,6 +63,7 @@ pub(crate) fn load(
     suite: &Path,
     root: Option<PathBuf>,
     overrides: &Overrides,
+    concurrency: Option<usize>,
     settings: &Settings,
 ) -> Result<Ready, Failure> {
     let world = World {
@@ -67,8 +72,24 @@ pub(crate) fn load(
         scratch: None,
         offline: settings.offline()?,
         program_path: settings.program_path(),
+        surroundings: settings.surroundings(concurrency),
     };
     Ready::load(suite, overrides, &world).map_err(|error| ready_failure(&error, suite))
+}
+
+fn concurrency(args: &RunArgs) -> Option<usize> {
+    args.concurrency.map(usize::from)
+}
+
+/// A limit on cost needs to know what everything costs.
+fn check_prices(ready: &Ready, args: &RunArgs) -> Result<(), Failure> {
+    let unknown = |(model, price): &(&ModelPlan, &Option<PriceEntry>)| price.is_none() && !price::is_free(model);
+    let found = ready.plan.models.iter().zip(&ready.prices).find(unknown);
+    match found.filter(|_| args.max_cost.is_some()) {
+        None => Ok(()),
+        Some((model, _)) => Err(Failure::new(format!("the price of `{}` is not known, so `--max-cost` cannot hold", model.id))
+            .hint("give it in the suite, in US dollars a million tokens: `price: {input: 0.4, output: 1.6}`".to_owned())),
+    }
 }
 
 fn overrides(args: &RunArgs) -> Overrides {
@@ -93,7 +114,8 @@ fn execute(ready: Ready, args: &RunArgs, settings: &Settings) -> Result<Outcome,
     let options = Options {
         run_dir: run_dir.clone(),
         on_existing,
-        concurrency: usize::from(args.concurrency),
+        concurrency: concurrency(args),
+        budget: Budget { cost_usd: args.max_cost, tokens: args.max_tokens, time: args.max_time },
         skip_report: args.skip_report,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         platform: Platform { arch: std::env::consts::ARCH.to_owned(), os: std::env::consts::OS.to_owned() },
@@ -257,9 +279,9 @@ fn dry_run(ready: &Ready, args: &RunArgs, settings: &Settings) -> Result<Exit, F
         plan.sampling.n,
     ));
     out.push_str(&format!(
-        "estimated calls: {}, {} at once\nrun {} would go to {}\nnothing was asked and nothing was written\n",
+        "estimated calls: {}, {}\nrun {} would go to {}\nnothing was asked and nothing was written\n",
         count(samples),
-        args.concurrency,
+        args.concurrency.map_or_else(|| "as many at once as the endpoints bear".to_owned(), |n| format!("{n} at once")),
         ready.run_id,
         visible(&run_dir.display().to_string()),
     ));
@@ -292,7 +314,12 @@ fn run_failure(error: &RunError, suite: &Path, run_dir: &Path) -> Failure {
     let edited = "the run directory was changed by something else; start anew with `--overwrite`";
     let hint = match error {
         RunError::Claim(error) => error.hint().map(ToOwned::to_owned),
-        RunError::Interrupted { .. } => Some(resume()),
+        RunError::Interrupted { .. } | RunError::Telemetry(_) => Some(resume()),
+        RunError::Budget { .. } => Some(format!("{} and a larger limit", resume())),
+        RunError::Stopped { stop, done, .. } => match (&stop.hint, done) {
+            (Some(hint), 0) => Some(hint.clone()),
+            (hint, _) => Some(format!("{}; then {}", hint.as_deref().unwrap_or("put it right"), resume())),
+        },
         RunError::Resume(ResumeError::OtherRun { .. }) | RunError::OtherFinished { .. } => Some(moved.to_owned()),
         RunError::Resume(ResumeError::Journal(_)) | RunError::Journal(_) => Some(edited.to_owned()),
         RunError::Source(SourceError::Dataset(error)) => error.hint(),

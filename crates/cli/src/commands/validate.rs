@@ -56,7 +56,7 @@ fn text(outcome: &Outcome, settings: &Settings) -> String {
 
 /// Everything that a run would check before it asks.
 fn validate_suite(args: &ValidateArgs, settings: &Settings) -> Result<Exit, Failure> {
-    let ready = match load(&args.path, args.root.clone(), &Overrides::default(), settings) {
+    let ready = match load(&args.path, args.root.clone(), &Overrides::default(), None, settings) {
         Ok(ready) => ready,
         // A suite that is there and wrong was checked; one that is not there, or whose hub does not answer, was not.
         Err(failure) if args.path.is_file() && !failure.is_of_surroundings => {

@@ -52,6 +52,9 @@ impl Meter {
         if progress.errors > 0 {
             text.push_str(&format!(", {} errors", count(progress.errors)));
         }
+        if progress.cost_usd > 0.0 {
+            text.push_str(&format!(", ${:.4}", progress.cost_usd));
+        }
         if fresh > 0 && progress.done < progress.samples {
             let left = (progress.samples - progress.done) as f64 / rate;
             text.push_str(&format!(", {} left", human_duration(left)));

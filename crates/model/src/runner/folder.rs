@@ -1,7 +1,8 @@
 //! The working directory of one start: fresh, ours alone, and gone afterwards.
 
-use std::fs::OpenOptions;
+use std::fs::{OpenOptions, Permissions};
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -62,9 +63,21 @@ impl Drop for Folder {
         // What was killed a moment ago may still be writing its last file.
         for _ in 0..REMOVALS {
             match std::fs::remove_dir_all(&self.path) {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => make_writable(&self.path),
                 Err(error) if error.kind() != io::ErrorKind::NotFound => std::thread::sleep(PAUSE),
                 _ => return,
             }
+        }
+    }
+}
+
+/// Gives us back the right to remove what lies in a directory: some programs keep read-only folders.
+fn make_writable(folder: &Path) {
+    let _ = std::fs::set_permissions(folder, Permissions::from_mode(0o700));
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        // The type of the entry itself: a link to a folder elsewhere is none.
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            make_writable(&entry.path());
         }
     }
 }
@@ -96,6 +109,21 @@ mod tests {
         ] {
             assert_eq!(base_name(name), want);
         }
+    }
+
+    #[test]
+    fn read_only_folders_are_opened_and_links_are_not_followed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let [inside, outside] = ["folder/a/b", "outside"].map(|name| scratch.path().join(name));
+        std::fs::create_dir_all(&inside).unwrap();
+        std::fs::create_dir(&outside).unwrap();
+        std::os::unix::fs::symlink(&outside, inside.join("link")).unwrap();
+        let set = |path: &Path| std::fs::set_permissions(path, Permissions::from_mode(0o500)).unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        set(&inside);
+        set(&outside);
+        make_writable(&scratch.path().join("folder"));
+        assert_eq!((mode(&inside), mode(&outside)), (0o700, 0o500));
     }
 
     #[test]

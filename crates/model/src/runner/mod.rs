@@ -38,7 +38,7 @@ pub(crate) struct RunnerContext {
     /// Where programs are found.
     pub path: Option<OsString>,
     /// The caller's environment; nothing of it reaches a program unless its preset or the suite names it.
-    pub environment: Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>,
+    pub environment: Environment,
     /// The suite's folder.
     pub root: PathBuf,
     /// Where a fresh working directory is made for each sample.
@@ -48,6 +48,9 @@ pub(crate) struct RunnerContext {
     /// Bytes that a program may write to its stdout, and as many to its stderr.
     pub max_output: usize,
 }
+
+/// Looks a variable up.
+pub type Environment = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
 
 /// Builds the model behind `command:NAME`: finds the program and asks for its version.
 pub(crate) fn build(plan: &ModelPlan, context: &RunnerContext) -> Result<Arc<dyn Model>, BuildError> {

@@ -16,6 +16,9 @@ use super::preset::{ALL, NETWORK, Preset};
 use super::{RunnerContext, preset_names};
 use crate::build::BuildError;
 
+/// Variables and their values.
+pub(super) type Variables = Vec<(String, OsString)>;
+
 /// How a program is started and read.
 #[derive(Debug)]
 pub(super) struct Recipe {
@@ -30,7 +33,7 @@ pub(super) struct Recipe {
     pub(super) version: Vec<String>,
     pub(super) timeout: Duration,
     /// Everything that the program sees of an environment.
-    pub(super) environment: Vec<(String, OsString)>,
+    pub(super) environment: Variables,
     /// Values in it that no record may hold.
     pub(super) secrets: Vec<String>,
     pub(super) preset: Option<&'static Preset>,
@@ -152,7 +155,7 @@ impl Recipe {
             system_arguments,
             last,
             model: runner.model.clone(),
-            root: context.root.clone(),
+            root: std::path::absolute(&context.root).unwrap_or_else(|_| context.root.clone()),
         })
     }
 
@@ -247,7 +250,7 @@ fn environment(
     runner: &Runner,
     preset: Option<&Preset>,
     context: &RunnerContext,
-) -> Result<(Vec<(String, OsString)>, Vec<String>), String> {
+) -> Result<(Variables, Vec<String>), String> {
     // One language for messages on every machine.
     let mut all = vec![("LANG".to_owned(), OsString::from("C.UTF-8"))];
     let mut set = |name: &str, value: OsString| match all.iter_mut().find(|(known, _)| known == name) {

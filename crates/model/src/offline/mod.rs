@@ -22,6 +22,7 @@ use crate::ask::{Ask, Asking, Model, Reply};
 use crate::build::{BuildError, BuildModel};
 
 pub use behaviour::Behaviour;
+pub use scripted::Script;
 
 /// The models of this provider.
 pub const NAMES: [&str; 4] = ["echo", "scripted", "noisy", "faulty"];

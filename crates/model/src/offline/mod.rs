@@ -24,6 +24,7 @@ use crate::ask::{Ask, Asking, Model, Reply};
 use crate::build::{BuildError, BuildModel};
 
 pub use behaviour::Behaviour;
+pub use scripted::Script;
 
 /// The models of this provider.
 pub const NAMES: [&str; 5] = ["echo", "scripted", "noisy", "faulty", "painter"];

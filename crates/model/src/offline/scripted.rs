@@ -55,7 +55,8 @@ impl<'de> Deserialize<'de> for Answer {
     }
 }
 
-pub(super) struct Script {
+/// Answers out of a file.
+pub struct Script {
     answers: BTreeMap<String, Answer>,
     patterns: Vec<(Regex, String)>,
     default: Option<String>,
@@ -69,7 +70,12 @@ impl Script {
         };
         let path: RelPath = path.parse().map_err(|error| BuildError::new(format!("{error}"), None))?;
         let bytes = (with.load)(&path).map_err(|error| BuildError::new(error, None))?;
-        let file: ScriptFile = yaml::load_bytes(&bytes).and_then(|node| yaml::from_node(&node)).map_err(|error| {
+        Self::load_bytes(&bytes, path.as_str())
+    }
+
+    /// Reads a script; errors name it by the given path.
+    pub fn load_bytes(bytes: &[u8], path: &str) -> Result<Self, BuildError> {
+        let file: ScriptFile = yaml::load_bytes(bytes).and_then(|node| yaml::from_node(&node)).map_err(|error| {
             // One line: the suite's own error has the picture.
             let at = error.span.map_or_else(String::new, |span| format!(" line {}", span.line));
             BuildError::new(format!("`{path}`{at}: {}", error.message), error.hint)
@@ -91,20 +97,29 @@ impl Script {
         Ok(Self { answers: file.answers, patterns, default: file.default })
     }
 
-    pub(super) fn reply(&self, ask: &Ask<'_>) -> Reply {
-        if let Some(Answer(texts)) = self.answers.get(ask.hint.item_id) {
-            return answered(ask, texts[ask.hint.sample as usize % texts.len()].clone());
-        }
-        let prompt = last_user(&ask.request.messages);
+    /// Whether it answers some items by their ids, which only the harness knows.
+    pub fn knows_items(&self) -> bool {
+        !self.answers.is_empty()
+    }
+
+    /// The answer by patterns and default, from the text of the last user message alone.
+    pub fn answer(&self, prompt: &str) -> Option<String> {
         for (regex, template) in &self.patterns {
             if let Some(found) = regex.captures(prompt) {
                 let mut text = String::new();
                 found.expand(template, &mut text);
-                return answered(ask, text);
+                return Some(text);
             }
         }
-        if let Some(text) = &self.default {
-            return answered(ask, text.clone());
+        self.default.clone()
+    }
+
+    pub(super) fn reply(&self, ask: &Ask<'_>) -> Reply {
+        if let Some(Answer(texts)) = self.answers.get(ask.hint.item_id) {
+            return answered(ask, texts[ask.hint.sample as usize % texts.len()].clone());
+        }
+        if let Some(text) = self.answer(last_user(&ask.request.messages)) {
+            return answered(ask, text);
         }
         Reply::Failed {
             class: "no_script".to_owned(),

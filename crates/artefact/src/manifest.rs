@@ -153,6 +153,20 @@ pub struct ModelEntry {
     pub seed: Option<SeedUse>,
 }
 
+impl ModelEntry {
+    /// Whether a name that came back is the model that was asked for: the same, or a snapshot of it
+    /// (`gpt-x` that answers as `gpt-x-2026-01-31`).
+    pub fn answers_as(&self, name: &str) -> bool {
+        let asked = self.model.split_once(':').map_or(self.model.as_str(), |(_, id)| id);
+        let bare = |text: &str| text.strip_prefix("models/").unwrap_or(text).to_ascii_lowercase();
+        let (asked, name) = (bare(asked), bare(name));
+        let is_date = |rest: &str| {
+            rest.len() >= 4 && rest.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'@' | b'.'))
+        };
+        name == asked || name.strip_prefix(&asked).is_some_and(is_date) || asked.strip_suffix("-latest") == Some(&name)
+    }
+}
+
 /// US dollars a million tokens, and where they come from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -208,4 +222,34 @@ pub struct TaskEntry {
     pub items: u64,
     /// Names in the order in which records hold their scores; the first one is the headline.
     pub scorers: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snapshot_is_the_model_that_was_asked_for_and_another_name_is_not() {
+        let asked = |model: &str| ModelEntry {
+            id: "m".into(),
+            model: model.into(),
+            params: Map::new(),
+            price: None,
+            provider: "p".into(),
+            seed: None,
+        };
+        for (model, name, same) in [
+            ("openai:gpt-4.1", "gpt-4.1", true),
+            ("openai:gpt-4.1", "gpt-4.1-2025-04-14", true),
+            ("openai:gpt-4.1", "gpt-4.1-mini", false),
+            ("openai:gpt-4.1", "gpt-4.1-mini-2025-04-14", false),
+            ("gemini:models/gemini-2.5-pro", "gemini-2.5-pro", true),
+            ("anthropic:claude-sonnet-4-5", "claude-sonnet-4-5-20250929", true),
+            ("ollama:qwen3:8b", "qwen3:8b", true),
+            ("mistral:mistral-small-latest", "mistral-small", true),
+            ("openai:gpt-4", "", false),
+        ] {
+            assert_eq!(asked(model).answers_as(name), same, "{model} {name}");
+        }
+    }
 }

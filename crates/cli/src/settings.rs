@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use proofmark_model::offline::Behaviour;
 use proofmark_model::preset::PRESETS;
 use proofmark_model::{Secret, Surroundings};
-use proofmark_model::offline::Behaviour;
 use proofmark_run::dataset::HubContext;
 
 use crate::args::{Colour, Global};
@@ -59,13 +59,19 @@ pub fn provider_variables() -> Vec<(String, String)> {
             "" => String::new(),
             base => format!(" Default: `{base}`."),
         };
-        all.push((preset.base_env.to_owned(), format!("Address of `{}:` models, whatever the suite says.{default}", preset.name)));
+        all.push((
+            preset.base_env.to_owned(),
+            format!("Address of `{}:` models, whatever the suite says.{default}", preset.name),
+        ));
     }
     for (name, help) in [
         ("CLOUDFLARE_ACCOUNT_ID", "The account of `cloudflare:` models."),
         ("AZURE_OPENAI_ENDPOINT", "Address of the Azure resource, for `azure:` models."),
         ("OLLAMA_HOST", "Where Ollama listens, as Ollama itself reads it."),
-        ("HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY", "Proxies, as everywhere. This machine itself is never asked through one."),
+        (
+            "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY",
+            "Proxies, as everywhere. This machine itself is never asked through one.",
+        ),
         ("SSL_CERT_FILE, SSL_CERT_DIR", "Certificates to trust instead of the system's."),
         ("TMPDIR", "Where programs of `command:` models get their working directories. Default: `/tmp`."),
     ] {
@@ -163,7 +169,9 @@ impl Settings {
             variable: Arc::new(variable),
             clock: Arc::new(|| clock_nanos() / 1_000_000),
             concurrency,
-            scratch: variable("TMPDIR").filter(|dir| !dir.is_empty()).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from),
+            scratch: variable("TMPDIR")
+                .filter(|dir| !dir.is_empty())
+                .map_or_else(|| PathBuf::from("/tmp"), PathBuf::from),
             ..Surroundings::none()
         }
     }

@@ -246,8 +246,7 @@ fn build_models(plan: &Plan, assets: &Assets, root: &Path, world: &World) -> Res
         let asset = assets.get(AssetRole::Model, path);
         asset.map(|asset| asset.bytes.clone()).ok_or_else(|| format!("`{path}` was not loaded"))
     };
-    let builder =
-        BuildModel::new(&load, world.offline.clone(), &world.surroundings, plan.limits, root.to_owned());
+    let builder = BuildModel::new(&load, world.offline.clone(), &world.surroundings, plan.limits, root.to_owned());
     let (mut models, mut params, mut problems) = (Vec::new(), Vec::new(), Vec::new());
     for (at, model) in plan.models.iter().enumerate() {
         let place = Place::top().key("models").index(at);

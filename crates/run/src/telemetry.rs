@@ -98,7 +98,8 @@ mod tests {
     #[test]
     fn a_torn_line_is_cut_off_and_whole_ones_stay() {
         let long = "x".repeat(10_000);
-        for (left, kept) in [("", ""), ("torn", ""), ("a\nb\n", "a\nb\n"), ("a\nto", "a\n"), (&format!("a\n{long}"), "a\n")]
+        for (left, kept) in
+            [("", ""), ("torn", ""), ("a\nb\n", "a\nb\n"), ("a\nto", "a\n"), (&format!("a\n{long}"), "a\n")]
         {
             let mut file = tempfile::tempfile().unwrap();
             file.write_all(left.as_bytes()).unwrap();

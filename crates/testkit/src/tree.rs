@@ -63,6 +63,17 @@ impl Tree {
         changes
     }
 
+    /// Every file with its bytes, by relative path.
+    pub fn files(&self) -> Vec<(String, &[u8])> {
+        self.0
+            .iter()
+            .filter_map(|(name, node)| match node {
+                Node::File(bytes) => Some((name.display().to_string(), bytes.as_slice())),
+                _ => None,
+            })
+            .collect()
+    }
+
     /// The relative paths of everything in the folder.
     pub fn names(&self) -> Vec<String> {
         self.0.keys().map(|name| name.display().to_string()).collect()

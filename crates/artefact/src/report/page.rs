@@ -32,7 +32,7 @@ pub fn render(
     errors::section(&mut html, manifest, selection);
     out.write_all(html.take().as_bytes())?;
     samples::section(&mut html, manifest, selection, out)?;
-    setup::section(&mut html, manifest);
+    setup::section(&mut html, manifest, summary);
     html.raw("</main>\n");
     footer(&mut html, manifest);
     html.raw("<script>").raw(SCRIPT).raw("</script>\n</body>\n</html>\n");

@@ -7,14 +7,16 @@ use super::sample::Clip;
 use super::samples::clip;
 use crate::manifest::{DatasetEntry, Manifest};
 use crate::number::{count, counted, plain};
+use crate::summary::Summary;
 
 const MAX_ROWS: usize = 500;
 const MAX_PARAMS: usize = 1024;
 
-pub(super) fn section(html: &mut Html, manifest: &Manifest) {
+pub(super) fn section(html: &mut Html, manifest: &Manifest, summary: &Summary) {
     html.raw("<section id=\"setup\">\n<h2>Setup</h2>\n");
     datasets(html, manifest);
     models(html, manifest);
+    answered(html, manifest, summary);
     settings(html, manifest);
     html.raw("</section>\n");
 }
@@ -72,6 +74,27 @@ fn models(html: &mut Html, manifest: &Manifest) {
         html.raw("</td></tr>\n");
     }
     end(html, manifest.models.len());
+}
+
+/// Who the providers say has answered. Another model than the one that was asked for stands out.
+fn answered(html: &mut Html, manifest: &Manifest, summary: &Summary) {
+    if summary.answered_by.is_empty() {
+        return;
+    }
+    begin(html, "Answered by");
+    html.raw("<th scope=\"col\">Id</th><th scope=\"col\">Asked for</th><th scope=\"col\">Answered by</th>");
+    html.raw("<th scope=\"col\" class=\"n\">Samples</th></tr></thead>\n<tbody>\n");
+    for row in summary.answered_by.iter().take(MAX_ROWS) {
+        let asked = manifest.models.iter().find(|model| model.id == row.model);
+        let is_same = asked.is_some_and(|model| model.answers_as(&row.name));
+        html.raw("<tr><th scope=\"row\">").name(&row.model).raw("</th><td><code>");
+        html.text(asked.map_or("", |model| &model.model));
+        html.raw(if is_same { "</code></td><td><code>" } else { "</code></td><td class=\"bad\"><code>" });
+        clip(html, &Clip::of(&row.name, MAX_PARAMS));
+        html.raw(if is_same { "</code>" } else { "</code> (another model)" });
+        html.raw("</td><td class=\"n\">").text(&count(row.samples)).raw("</td></tr>\n");
+    }
+    end(html, summary.answered_by.len());
 }
 
 fn settings(html: &mut Html, manifest: &Manifest) {

@@ -274,7 +274,10 @@ mod tests {
                 let object = changed.pointer_mut(pointer).unwrap().as_object_mut().unwrap();
                 object.insert(name.clone(), if was.is_boolean() { json!(1) } else { json!(true) });
                 let agree = serde_json::from_value::<Record>(changed.clone()).is_ok() == view_reads(&changed);
-                assert!(agree && (ANYTHING.contains(&name.as_str()) || !view_reads(&changed)), "type of {pointer}/{name}");
+                assert!(
+                    agree && (ANYTHING.contains(&name.as_str()) || !view_reads(&changed)),
+                    "type of {pointer}/{name}"
+                );
             }
             let mut changed = sample.clone();
             changed.pointer_mut(pointer).unwrap().as_object_mut().unwrap().insert("zz".to_owned(), json!(1));

@@ -3,6 +3,7 @@
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod diff;
+pub(crate) mod estimate;
 pub(crate) mod init;
 pub(crate) mod man;
 pub(crate) mod report;

@@ -21,6 +21,7 @@ use proofmark_run::source::SourceError;
 use serde::Serialize;
 use tokio::sync::watch;
 
+use super::estimate::{self, Estimate};
 use crate::args::{RunArgs, TextOrJson};
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
@@ -87,8 +88,11 @@ fn check_prices(ready: &Ready, args: &RunArgs) -> Result<(), Failure> {
     let found = ready.plan.models.iter().zip(&ready.prices).find(unknown);
     match found.filter(|_| args.max_cost.is_some()) {
         None => Ok(()),
-        Some((model, _)) => Err(Failure::new(format!("the price of `{}` is not known, so `--max-cost` cannot hold", model.id))
-            .hint("give it in the suite, in US dollars a million tokens: `price: {input: 0.4, output: 1.6}`".to_owned())),
+        Some((model, _)) => {
+            Err(Failure::new(format!("the price of `{}` is not known, so `--max-cost` cannot hold", model.id)).hint(
+                "give it in the suite, in US dollars a million tokens: `price: {input: 0.4, output: 1.6}`".to_owned(),
+            ))
+        }
     }
 }
 
@@ -158,7 +162,7 @@ fn default_run_dir(name: &str, run_id: &RunId) -> PathBuf {
 
 fn text(outcome: &Outcome, settings: &Settings) -> String {
     let style = settings.style.stdout;
-    let mut out = results(&outcome.summary, style, settings.width);
+    let mut out = results(&outcome.summary, &outcome.manifest, style, settings.width);
     out.push('\n');
     let manifest = &outcome.manifest;
     let samples = format!("{} samples, run {}", count(manifest.record_count), manifest.run_id);
@@ -208,6 +212,7 @@ pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String, Failure> {
 
 #[derive(Serialize)]
 struct PlanDocument {
+    estimates: Vec<Estimate>,
     format: &'static str,
     run_id: RunId,
     run_dir: String,
@@ -242,10 +247,11 @@ fn dry_run(ready: &Ready, args: &RunArgs, settings: &Settings) -> Result<Exit, F
         })
         .collect();
     let samples = ready.samples();
+    let estimates = estimate::estimates(ready)?;
     if args.format == TextOrJson::Json {
         let run_dir = run_dir.display().to_string();
-        let document =
-            PlanDocument { format: "proofmark.plan", run_id: ready.run_id, run_dir, samples, tasks, version: 1 };
+        let format = "proofmark.plan";
+        let document = PlanDocument { estimates, format, run_id: ready.run_id, run_dir, samples, tasks, version: 1 };
         settings.print(&to_json(&document)?)?;
         return Ok(Exit::Holds);
     }
@@ -278,6 +284,9 @@ fn dry_run(ready: &Ready, args: &RunArgs, settings: &Settings) -> Result<Exit, F
         plan.conditions.len(),
         plan.sampling.n,
     ));
+    if ready.plan.models.iter().any(|model| !price::is_free(model)) || ready.prices.iter().any(Option::is_some) {
+        out.push_str(&format!("\n{}\n", estimate::describe(&estimates, settings.width)));
+    }
     out.push_str(&format!(
         "estimated calls: {}, {}\nrun {} would go to {}\nnothing was asked and nothing was written\n",
         count(samples),

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use proofmark_artefact::number::{count, percent};
+use proofmark_artefact::manifest::Manifest;
+use proofmark_artefact::number::{count, counted, percent};
 use proofmark_artefact::summary::{Comparison, Estimate, Summary};
 use proofmark_artefact::text::visible;
 
@@ -13,7 +14,7 @@ use super::table::{Align, render};
 const MOST_CELLS: usize = 40;
 
 /// The headline table, differences between conditions, and per-task means.
-pub(crate) fn results(summary: &Summary, style: Style, width: usize) -> String {
+pub(crate) fn results(summary: &Summary, manifest: &Manifest, style: Style, width: usize) -> String {
     let mut out = String::new();
     let head = [
         ("model", Align::Left),
@@ -81,6 +82,24 @@ pub(crate) fn results(summary: &Summary, style: Style, width: usize) -> String {
     }
     for comparison in shown {
         let _ = writeln!(out, "{}", describe(comparison, style));
+    }
+    let others = summary.answered_by.iter().filter_map(|row| {
+        let asked = manifest.models.iter().find(|model| model.id == row.model)?;
+        (!asked.answers_as(&row.name)).then_some((asked, row))
+    });
+    for (at, (asked, row)) in others.enumerate() {
+        let samples = counted(row.samples, "sample", "samples");
+        let text = format!("{}: asked for {}, but {samples} answered by {}", row.model, asked.model, row.name);
+        let _ = writeln!(out, "{}{}", if at == 0 { "\n" } else { "" }, style.warn(&visible(&text)));
+    }
+    if let Some(cost) = summary.totals.cost_usd {
+        let usage = summary.totals.usage;
+        let _ = writeln!(
+            out,
+            "\ncost: ${cost:.4} at list prices, {} tokens in and {} out",
+            count(usage.input_tokens),
+            count(usage.output_tokens)
+        );
     }
     out
 }

@@ -50,7 +50,7 @@ pub(crate) struct RunnerContext {
 }
 
 /// Looks a variable up.
-pub type Environment = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
+pub(crate) type Environment = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
 
 /// Builds the model behind `command:NAME`: finds the program and asks for its version.
 pub(crate) fn build(plan: &ModelPlan, context: &RunnerContext) -> Result<Arc<dyn Model>, BuildError> {

@@ -5,6 +5,7 @@ pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod init;
 pub(crate) mod man;
+pub(crate) mod mock_provider;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;

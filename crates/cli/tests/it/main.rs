@@ -14,6 +14,8 @@ mod hostile;
 #[cfg(test)]
 mod kill;
 #[cfg(test)]
+mod mock_provider;
+#[cfg(test)]
 mod outcome;
 #[cfg(test)]
 mod rebuild;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use proofmark_serve::mock::{Faults, Latency, Times};
 
 /// Benchmarks with proof: run LLM evaluations whose every number can be challenged
 ///
@@ -61,6 +62,12 @@ pub enum Command {
     Report(ReportArgs),
     /// Check a suite or a run directory and list every finding
     Validate(ValidateArgs),
+    /// Serve a provider that is none, to try and test pipelines
+    ///
+    /// Speaks the languages of OpenAI, Anthropic, Gemini, Ollama, Mistral, Cohere and Cloudflare on loopback. The answer
+    /// is a function of the last user message, the same in every language: by default that message itself. Prints
+    /// `listening on http://127.0.0.1:PORT` and serves until Ctrl-C.
+    MockProvider(MockProviderArgs),
     /// Print a JSON Schema
     ///
     /// Without a name, lists the schemas there are.
@@ -292,6 +299,62 @@ pub struct ValidateArgs {
     /// How to print the findings
     #[arg(long, value_enum, default_value_t = TextOrJson::Text, value_name = "FORMAT")]
     pub format: TextOrJson,
+}
+
+#[derive(Debug, Args)]
+pub struct MockProviderArgs {
+    /// Listen on this port of 127.0.0.1; 0 takes a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub port: u16,
+    /// Serve with this many threads
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub threads: u16,
+    /// Answer from a script with patterns and a default, as `offline:scripted` has it
+    #[arg(long, value_name = "FILE")]
+    pub answers: Option<PathBuf>,
+    /// Name this model in every reply, as a provider that silently answers with another one
+    #[arg(long, value_name = "NAME")]
+    pub answer_as: Option<String>,
+    /// Demand this key; without it any key will do, and none
+    #[arg(long, value_name = "KEY")]
+    pub key: Option<String>,
+    /// Take this long for an answer: milliseconds, or a range such as 20..80
+    #[arg(long, value_name = "MS|LOW..HIGH", conflicts_with = "latency_dist")]
+    pub latency: Option<Latency>,
+    /// Take as long as this distribution says: lognormal:MEDIAN,SIGMA, with the median in milliseconds
+    #[arg(long, value_name = "DIST", value_parser = Latency::parse_distribution)]
+    pub latency_dist: Option<Latency>,
+    /// Fail this percentage of requests in this way, such as 429=10,500=5
+    ///
+    /// 429, 500 and 529 are statuses; truncated (fewer bytes than announced), slow, reset, malformed (no JSON), empty,
+    /// filter, refusal, stall (nothing comes), stream-cut (a stream without its end), html (a 502 page). Which requests
+    /// fail depends on their path and body alone.
+    #[arg(long, value_name = "FAULT=PERCENT,…", default_value = "")]
+    pub fault: Faults,
+    /// Fail a request this often before it succeeds; `always` never lets it
+    #[arg(long, value_name = "N|always", default_value = "1")]
+    pub fault_times: Times,
+    /// Spread the body of a slow reply over this many milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(..=600_000))]
+    pub slow: u64,
+    /// Send this `Retry-After` with status 429
+    #[arg(long, value_name = "SECONDS")]
+    pub retry_after: Option<u32>,
+    /// Answer with status 429 above this many requests a second
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub rate_limit: Option<u32>,
+    /// Answer with status 529 (Anthropic) or 429 above this many requests at once
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_concurrent: Option<u32>,
+    /// Write the counts to this file at the end; GET /__stats shows them at any time
+    #[arg(long, value_name = "FILE")]
+    pub stats: Option<PathBuf>,
+    /// Append a line of JSON for every request to this file; never the key
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+    /// Stop when stdin closes, so that nothing stays behind when the caller ends
+    #[arg(long)]
+    pub exit_with_stdin: bool,
 }
 
 #[derive(Debug, Args)]

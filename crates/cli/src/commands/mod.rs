@@ -6,6 +6,7 @@ pub(crate) mod diff;
 pub(crate) mod estimate;
 pub(crate) mod init;
 pub(crate) mod man;
+pub(crate) mod mock_provider;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;

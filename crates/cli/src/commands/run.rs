@@ -325,10 +325,10 @@ fn run_failure(error: &RunError, suite: &Path, run_dir: &Path) -> Failure {
         RunError::Claim(error) => error.hint().map(ToOwned::to_owned),
         RunError::Interrupted { .. } | RunError::Telemetry(_) => Some(resume()),
         RunError::Budget { .. } => Some(format!("{} and a larger limit", resume())),
-        RunError::Stopped { stop, done, .. } => match (&stop.hint, done) {
-            (Some(hint), 0) => Some(hint.clone()),
-            (hint, _) => Some(format!("{}; then {}", hint.as_deref().unwrap_or("put it right"), resume())),
-        },
+        RunError::Stopped { stop, .. } if !run_dir.join(names::WORK).is_dir() => stop.hint.clone(),
+        RunError::Stopped { stop, .. } => {
+            Some(format!("{}; then {}", stop.hint.as_deref().unwrap_or("put it right"), resume()))
+        }
         RunError::Resume(ResumeError::OtherRun { .. }) | RunError::OtherFinished { .. } => Some(moved.to_owned()),
         RunError::Resume(ResumeError::Journal(_)) | RunError::Journal(_) => Some(edited.to_owned()),
         RunError::Source(SourceError::Dataset(error)) => error.hint(),

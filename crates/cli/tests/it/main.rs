@@ -15,6 +15,7 @@ mod hostile;
 mod kill;
 #[cfg(test)]
 mod live;
+mod mock_provider;
 #[cfg(test)]
 mod outcome;
 #[cfg(test)]

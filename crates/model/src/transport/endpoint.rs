@@ -1,5 +1,6 @@
 //! One address that is asked, shared by all models behind it.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use proofmark_artefact::suite::config::Limits;
@@ -10,6 +11,7 @@ use super::breaker::Breaker;
 use super::http::{Deadlines, header};
 use super::limit::{Gate, Rates};
 use super::retry::Patience;
+use crate::ask::Stop;
 use crate::build::BuildError;
 use crate::secret::{Redactor, Secret};
 
@@ -28,6 +30,8 @@ pub(crate) struct Endpoint {
     pub(crate) redactor: Redactor,
     /// Requests at once, at most.
     pub(crate) most: usize,
+    /// Set by the first reply after which nobody need ask any more.
+    pub(crate) stopped: OnceLock<Stop>,
 }
 
 /// How a key is sent.
@@ -136,6 +140,7 @@ impl Endpoint {
             patience: Patience { retries: limits.max_retries.unwrap_or(5), first_pause: manners.first_pause },
             redactor: Redactor::new(address.key.map(|(_, key)| key.clone()).into_iter().collect()),
             most,
+            stopped: OnceLock::new(),
         })
     }
 }

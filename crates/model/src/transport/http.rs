@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::retry::retry_after;
 use crate::class::Class;
 use crate::wire::frame::Frames;
-use crate::wire::{Call, Completion, Refused, Wire, WireError};
+use crate::wire::{Call, Completion, Refused, Then, Wire, WireError};
 
 /// The largest reply: pictures come as text inside of JSON.
 const MAX_REPLY: usize = 128 << 20;
@@ -104,7 +104,12 @@ async fn talk(
     if status >= 400 {
         // What the body says is a help; a body that cannot be read changes nothing.
         let body = read_all(response, MAX_REFUSAL, seen).await.unwrap_or_default();
-        return Err(Failure::Refused(wire.refuse(status, &body)));
+        let mut refused = wire.refuse(status, &body);
+        if matches!(status, 429 | 529) && refused.then == Then::Retry {
+            // Whatever else it says, the status says that it is too much.
+            refused.class = Class::RateLimited;
+        }
+        return Err(Failure::Refused(refused));
     }
     if streamed && is_stream(response.headers()) {
         return read_stream(response, wire, seen).await;

@@ -86,6 +86,9 @@ impl Live {
             let Ok(pass) = self.endpoint.breaker.enter().await else { return Ok(self.down()) };
             let permit = self.endpoint.gate.enter(guess).await;
             let waited = arrived.elapsed();
+            if let Some(stop) = self.endpoint.stopped.get() {
+                return Err(stop.clone());
+            }
             let at = (self.clock)();
             let Endpoint { client, headers, deadlines, .. } = &*self.endpoint;
             let request_bytes = call.body.len() as u64;
@@ -141,7 +144,7 @@ impl Live {
             });
             match verdict {
                 Verdict::Done(asked) => return Ok(asked),
-                Verdict::Stop(stop) => return Err(stop),
+                Verdict::Stop(stop) => return Err(self.endpoint.stopped.get_or_init(|| stop).clone()),
                 Verdict::Again(_, class, message) => match pause {
                     Some(pause) => tokio::time::sleep(pause).await,
                     None => return Ok(Reply::failed(class, message).into()),
@@ -292,7 +295,8 @@ fn weight(result: &Result<Completion, Failure>) -> Option<Weight> {
 
 fn signal(verdict: &Verdict, seen: &Exchange) -> Signal {
     match verdict {
-        Verdict::Again(_, Class::RateLimited, _) => Signal::Overload(seen.retry_after),
+        // Some say 503 when it is too much.
+        Verdict::Again(..) if matches!(seen.status, Some(429 | 503 | 529)) => Signal::Overload(seen.retry_after),
         Verdict::Done(asked) if matches!(asked.reply, Reply::Answered { .. }) => Signal::Fine(seen.latency),
         _ => Signal::Silent,
     }

@@ -1,7 +1,6 @@
 //! One request, from its head to its reply.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +20,7 @@ use super::config::{Config, Times};
 use super::fault::Fault;
 use super::limit::Bucket;
 use super::log::{Line, Log};
-use super::route::{Provider, Route, decode, query};
+use super::route::{Endpoint, Provider, Route, decode, query};
 use super::stats::{Counts, Why};
 use super::wire::{self, Content, Problem};
 
@@ -85,7 +84,7 @@ impl State {
         let (head, body) = request.into_parts();
         let route = Route::of(&head.method, &head.uri);
         self.counts.path(route.endpoint);
-        if route.endpoint == super::route::Endpoint::Stats {
+        if route.endpoint == Endpoint::Stats {
             let stats = serde_json::to_vec_pretty(&self.counts.now()).map_err(|_| Broken)?;
             return response(200, "application/json", Outgoing::whole(stats));
         }
@@ -148,7 +147,7 @@ impl State {
         provider: Provider,
         at_once: u64,
     ) -> Result<(), (Problem, Option<Why>)> {
-        if route.endpoint == super::route::Endpoint::Unknown {
+        if route.endpoint == Endpoint::Unknown {
             return Err((Problem::NotFound, None));
         }
         if route.is_wrong_method {
@@ -268,10 +267,7 @@ impl State {
     fn count_failure(&self, path: &str, digest: &Digest) -> bool {
         let Times::AtMost(most) = self.config.fault_times else { return true };
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let seen = match seen.entry(fingerprint(path, digest)) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => entry.insert(Seen::default()),
-        };
+        let seen = seen.entry(fingerprint(path, digest)).or_default();
         let fails = seen.failures < most;
         seen.failures += u32::from(fails);
         fails
@@ -314,7 +310,7 @@ impl Verdict {
 /// Whose client it is. A list of models has one path for two providers.
 fn provider(route: &Route, headers: &HeaderMap) -> Provider {
     match route.endpoint {
-        super::route::Endpoint::Models if headers.contains_key("anthropic-version") => Provider::Anthropic,
+        Endpoint::Models if headers.contains_key("anthropic-version") => Provider::Anthropic,
         endpoint => endpoint.provider(),
     }
 }

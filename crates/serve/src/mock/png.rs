@@ -98,7 +98,7 @@ mod tests {
         for length in [0, 1, 65_535, 65_536, 200_000] {
             let bytes: Vec<u8> = (0..length).map(|n: u32| n as u8).collect();
             let packed = stored(&bytes);
-            let (mut at, mut back) = (2, Vec::new());
+            let (mut at, mut back) = (2, Vec::<u8>::new());
             while at + 4 < packed.len() {
                 let size = usize::from(u16::from_le_bytes([packed[at + 1], packed[at + 2]]));
                 assert_eq!(packed[at + 3..at + 5], (!(size as u16)).to_le_bytes());

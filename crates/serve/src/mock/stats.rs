@@ -16,6 +16,8 @@ pub struct Stats {
     pub connections: u64,
     /// Requests of every kind, those for the counts themselves left out.
     pub requests: u64,
+    /// Requests that are being answered now.
+    pub at_once: u64,
     /// The most requests that were being answered at once.
     pub most_at_once: u64,
     pub by_path: BTreeMap<String, u64>,
@@ -87,6 +89,7 @@ impl Counts {
             |counts: &[AtomicU64]| counts.iter().map(|count| count.load(Ordering::Relaxed)).collect::<Vec<_>>();
         let mut stats = Stats {
             connections: self.connections.load(Ordering::Relaxed),
+            at_once: self.at_once.load(Ordering::Relaxed),
             most_at_once: self.most_at_once.load(Ordering::Relaxed),
             ..Stats::default()
         };

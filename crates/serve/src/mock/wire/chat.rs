@@ -10,7 +10,9 @@ pub(super) fn read(body: &Value) -> Result<Asked, String> {
     let mut asked = Asked::new(ask::model(body)?);
     asked.messages(body)?;
     asked.is_streamed = flag(body, "stream");
-    asked.wants_usage = body.get("stream_options").is_some_and(|options| flag(options, "include_usage"));
+    // Mistral, which names its seed otherwise, always counts.
+    let is_mistral = body.get("random_seed").is_some();
+    asked.wants_usage = is_mistral || body.get("stream_options").is_some_and(|options| flag(options, "include_usage"));
     asked.wants_logprobs = flag(body, "logprobs");
     asked.max_tokens = number(body, "max_completion_tokens").or_else(|| number(body, "max_tokens"));
     Ok(asked)

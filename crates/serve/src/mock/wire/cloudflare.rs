@@ -26,12 +26,12 @@ fn draws(model: &str) -> bool {
     ["flux", "stable-diffusion", "dreamshaper", "lucid", "phoenix"].iter().any(|name| model.contains(name))
 }
 
-pub(super) fn write(is_streamed: bool, answer: &Answer) -> Content {
+pub(super) fn write(model: &str, is_streamed: bool, answer: &Answer) -> Content {
     match &answer.said {
         // Older models give the picture as it is, newer ones as text in JSON.
         Said::Pictures(pictures) => {
             let bytes = pictures.first().map_or(&[][..], Vec::as_slice);
-            if answer.model.contains("flux") || answer.model.contains("lucid") {
+            if model.contains("flux") || model.contains("lucid") {
                 Content::Json(wrap(json!({"image": base64(bytes)})))
             } else {
                 Content::Bytes("image/png", bytes.to_vec())

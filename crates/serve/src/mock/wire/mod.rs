@@ -67,7 +67,7 @@ pub(super) fn write(route: &Route, is_streamed: bool, answer: &Answer) -> Result
         Endpoint::Ollama => Content::Json(ollama::whole(answer)),
         Endpoint::Cohere if is_streamed => Content::Stream(SSE, cohere::stream(answer)),
         Endpoint::Cohere => Content::Json(cohere::whole(answer)),
-        Endpoint::Cloudflare => cloudflare::write(is_streamed, answer),
+        Endpoint::Cloudflare => cloudflare::write(route.model.as_deref().unwrap_or_default(), is_streamed, answer),
         _ if is_streamed => Content::Stream(SSE, chat::stream(answer)),
         _ => Content::Json(chat::whole(answer)),
     })

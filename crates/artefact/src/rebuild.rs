@@ -68,7 +68,7 @@ pub fn rebuild(dir: &RunDir) -> Result<Rebuilt, RebuildError> {
     }
     let summary = aggregator.finish();
     let mut page = Vec::new();
-    report::render(manifest, &summary, &selector.finish(), &mut page).map_err(RebuildError::Render)?;
+    report::render(manifest, &summary, &selector.finish(), dir.path(), &mut page).map_err(RebuildError::Render)?;
     let mut summary = json::to_vec(&summary)?;
     summary.push(b'\n');
     Ok(Rebuilt { records_digest: hasher.finish(), summary, report: page })

@@ -61,7 +61,7 @@ pub fn publish(
     commit(names::SUMMARY, write(claim, names::SUMMARY, &encode(names::SUMMARY, &summary)?)?)?;
     if let Some(selection) = &collected.selection {
         let mut file = create(claim, names::REPORT_HTML)?;
-        report::render(&manifest, &summary, selection, &mut file)
+        report::render(&manifest, &summary, selection, claim.dir(), &mut file)
             .map_err(|source| PublishError::io(&claim.dir().join(names::REPORT_HTML), source))?;
         commit(names::REPORT_HTML, file)?;
     } else {

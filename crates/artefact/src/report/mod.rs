@@ -3,6 +3,7 @@
 //! - [`select`] which samples are shown, in memory that does not grow with the run; [`sample`] one of
 //!   them, with long texts cut; [`read`] the same choice out of a finished run directory.
 //! - [`page`] the frame; [`results`], [`tasks`], [`errors`], [`samples`], [`setup`] its sections.
+//! - [`images`] the pictures of samples, as small copies.
 //! - [`html`] the only way to write markup, which escapes; [`table`] tables; [`chart`] drawings.
 //!
 //! The page depends on the records and on everything in the manifest but `artifacts`, which holds
@@ -13,6 +14,7 @@ mod errors;
 #[cfg(test)]
 mod fixture;
 mod html;
+mod images;
 mod page;
 mod read;
 mod results;

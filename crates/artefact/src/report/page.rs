@@ -1,10 +1,12 @@
 //! The frame of the page: head, header, sections, footer.
 
 use std::io;
+use std::path::Path;
 
 use proofmark_canon::Digest;
 
 use super::html::Html;
+use super::images::Thumbnails;
 use super::select::Selection;
 use super::{errors, results, samples, setup, tasks};
 use crate::manifest::Manifest;
@@ -14,15 +16,17 @@ use crate::summary::Summary;
 /// Writes `report.html`.
 ///
 /// The bytes depend on the arguments alone, and not on `manifest.artifacts`: the manifest holds
-/// the digest of this very file there, so the report is written before it is known.
+/// the digest of this very file there, so the report is written before it is known. The directory is
+/// looked at only for pictures that shown samples name, and only for those with the right digest.
 pub fn render(
     manifest: &Manifest,
     summary: &Summary,
     selection: &Selection,
+    run_dir: &Path,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let mut html = Html::default();
-    head(&mut html, manifest);
+    head(&mut html, manifest, selection);
     header(&mut html, manifest, summary, selection);
     html.raw("<main>\n");
     notices(&mut html, manifest, summary);
@@ -31,7 +35,7 @@ pub fn render(
     tasks::breakdown(&mut html, summary);
     errors::section(&mut html, manifest, selection);
     out.write_all(html.take().as_bytes())?;
-    samples::section(&mut html, manifest, selection, out)?;
+    samples::section(&mut html, manifest, selection, &mut Thumbnails::of(run_dir), out)?;
     setup::section(&mut html, manifest, summary);
     html.raw("</main>\n");
     footer(&mut html, manifest);
@@ -40,21 +44,33 @@ pub fn render(
 }
 
 const STYLE: &str = include_str!("style.css");
+/// Only on pages with pictures: all others keep the bytes that they always had.
+const PICTURES_STYLE: &str = include_str!("pictures.css");
 const SCRIPT: &str = include_str!("filter.js");
 
-fn head(html: &mut Html, manifest: &Manifest) {
-    // Only this very script and this very style sheet run, and nothing is ever fetched.
+fn head(html: &mut Html, manifest: &Manifest, selection: &Selection) {
+    let has_pictures = selection.samples.iter().any(|sample| !sample.images.is_empty());
+    let source = |text: &str| format!("'sha256-{}'", base64(Digest::of(text.as_bytes()).as_bytes()));
+    // Only this very script and these very style sheets run, and nothing is ever fetched.
+    let (styles, images) = if has_pictures {
+        (format!("{} {}", source(STYLE), source(PICTURES_STYLE)), "img-src data:; ")
+    } else {
+        (source(STYLE), "")
+    };
     let policy = format!(
-        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
-        base64(Digest::of(STYLE.as_bytes()).as_bytes()),
-        base64(Digest::of(SCRIPT.as_bytes()).as_bytes()),
+        "default-src 'none'; {images}style-src {styles}; script-src {}; base-uri 'none'; form-action 'none'",
+        source(SCRIPT),
     );
     html.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     html.raw("<meta http-equiv=\"Content-Security-Policy\"").attr("content", &policy).raw(">\n");
     html.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     html.raw("<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"color-scheme\" content=\"light dark\">\n");
     html.raw("<title>").text(&manifest.name).raw(" \u{b7} Proofmark report</title>\n");
-    html.raw("<style>").raw(STYLE).raw("</style>\n</head>\n<body>\n");
+    html.raw("<style>").raw(STYLE).raw("</style>\n");
+    if has_pictures {
+        html.raw("<style>").raw(PICTURES_STYLE).raw("</style>\n");
+    }
+    html.raw("</head>\n<body>\n");
 }
 
 fn header(html: &mut Html, manifest: &Manifest, summary: &Summary, selection: &Selection) {
@@ -141,8 +157,8 @@ fn footer(html: &mut Html, manifest: &Manifest) {
     html.text(&manifest.unicode_version).raw(" \u{b7} this file makes no request</p>\n</footer>\n");
 }
 
-/// RFC 4648 §4, with padding: what a content security policy wants.
-fn base64(bytes: &[u8]) -> String {
+/// RFC 4648 §4, with padding: what a content security policy and a `data:` address want.
+pub(super) fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {

@@ -1,13 +1,19 @@
 //! The page as a whole: its shape, its safety, its determinism.
 
 use super::*;
-use crate::record::{Message, Record, Role, Status};
+use crate::picture::png;
+use crate::record::{Image, Message, Output, Record, Role, Status};
 use crate::report::fixture;
+use crate::store::{OutputName, write_atomic};
 use crate::summary::Counts;
 
 fn page_of(manifest: &Manifest, summary: &Summary, records: &[Record]) -> String {
+    page_in(Path::new("/nowhere"), manifest, summary, records)
+}
+
+fn page_in(run_dir: &Path, manifest: &Manifest, summary: &Summary, records: &[Record]) -> String {
     let mut out = Vec::new();
-    render(manifest, summary, &fixture::selection(records), &mut out).unwrap();
+    render(manifest, summary, &fixture::selection(records), run_dir, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -23,8 +29,8 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
 
 /// Every tag of a page, with style sheet and script taken out; panics where tags do not nest.
 fn tags(page: &str) -> Vec<String> {
-    const VOID: [&str; 3] = ["meta", "input", "wbr"];
-    let page = page.replace(STYLE, "").replace(SCRIPT, "");
+    const VOID: [&str; 5] = ["meta", "input", "wbr", "img", "br"];
+    let page = page.replace(STYLE, "").replace(PICTURES_STYLE, "").replace(SCRIPT, "");
     let (mut open, mut all) = (Vec::new(), Vec::new());
     let mut rest = page.strip_prefix("<!DOCTYPE html>").unwrap();
     while let Some(at) = rest.find('<') {
@@ -254,4 +260,97 @@ fn base64_matches_the_rfc() {
     for (bytes, want) in cases {
         assert_eq!(base64(bytes.as_bytes()), want);
     }
+}
+
+/// A run with a picture in its first answers, and what the page shows of it.
+fn page_with_pictures(picture: &[u8], media_type: &str, records: usize) -> (tempfile::TempDir, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let image = Image {
+        bytes: picture.len() as u64,
+        digest: Digest::of(picture),
+        height: 200,
+        media_type: media_type.to_owned(),
+        width: 300,
+    };
+    if let Some(name) = OutputName::of(&image) {
+        std::fs::create_dir(dir.path().join("outputs")).unwrap();
+        write_atomic(&name.under(dir.path()), picture).unwrap();
+    }
+    let mut all = fixture::records();
+    for output in all.iter_mut().filter_map(|record| record.output.as_mut()).take(records) {
+        *output = Output { images: vec![image.clone()], ..Output::default() };
+    }
+    let page = page_in(dir.path(), &fixture::manifest(), &fixture::summary(), &all);
+    (dir, page)
+}
+
+fn noise(width: u32, height: u32) -> Vec<u8> {
+    let mut state = 1u32;
+    let pixels = (0..width * height * 3).map(|_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    });
+    png::encode_rgb(width, height, &pixels.collect::<Vec<u8>>())
+}
+
+#[test]
+fn a_picture_is_shown_small_with_its_facts() {
+    let picture = png::encode_rgb(300, 200, &vec![90; 300 * 200 * 3]);
+    let (_dir, page) = page_with_pictures(&picture, "image/png", 1);
+    let tags = tags(&page);
+    let shown: Vec<_> = tags.iter().filter(|tag| tag.starts_with("img ")).collect();
+    assert_eq!(shown.len(), 1);
+    assert!(shown[0].starts_with("img src=\"data:image/png;base64,iVBORw0KGgo"), "{}", shown[0]);
+    assert!(shown[0].contains("width=\"96\" height=\"64\" alt=\"the picture that the model made, 300 × 200 pixels\""));
+    assert!(page.contains(&format!("image/png, {} bytes<br>", count(picture.len() as u64))));
+    assert!(page.contains(&format!("title=\"{}\"", Digest::of(&picture))));
+    assert!(page.contains("picture, 300 × 200 pixels</span>"));
+    // The policy lets exactly this in.
+    assert!(page.contains("content=\"default-src &#39;none&#39;; img-src data:; style-src"));
+    let digest = base64(Digest::of(PICTURES_STYLE.as_bytes()).as_bytes());
+    assert!(page.contains(&format!(" &#39;sha256-{digest}&#39;; script-src")));
+    assert_eq!(page.matches("<style>").count(), 2);
+    let plain = page_of(&fixture::manifest(), &fixture::summary(), &fixture::records());
+    assert!(!plain.contains("img-src") && !plain.contains("pictures"));
+}
+
+#[test]
+fn a_picture_that_cannot_be_shown_leaves_its_facts() {
+    // No file, no picture, too many pixels, a hostile media type.
+    let mut bomb = png::encode_rgb(1, 1, &[0; 3]);
+    bomb[16..20].copy_from_slice(&[0x3f, 0, 0, 0]);
+    for (bytes, media_type) in [
+        (&b"not a picture"[..], "image/png"),
+        (&bomb, "image/png"),
+        (&noise(4, 4), "image/gif"),
+        (b"x", "\"><script>alert(1)</script>"),
+    ] {
+        let (_dir, page) = page_with_pictures(bytes, media_type, 1);
+        let tags = tags(&page);
+        // A picture is what its bytes are, whatever its name says.
+        let shown = tags.iter().filter(|tag| tag.starts_with("img")).count();
+        assert_eq!(shown, usize::from(media_type == "image/gif"), "{media_type}");
+        assert_eq!(page.contains("no preview"), shown == 0);
+        assert!(page.contains("300 × 200 pixels"));
+        assert_eq!(tags.iter().filter(|tag| tag.starts_with("script")).count(), 1);
+    }
+}
+
+#[test]
+fn the_small_copies_of_a_page_are_bounded() {
+    let (dir, page) = page_with_pictures(&noise(96, 96), "image/png", 48);
+    let one = between(&page, "<img src=\"", "\"").len();
+    assert_eq!(page.matches("<img").count(), 36);
+    let image =
+        Image { bytes: 0, digest: Digest::of(&noise(96, 96)), height: 1, media_type: "image/png".to_owned(), width: 1 };
+    let mut records = fixture::records();
+    for output in records.iter_mut().filter_map(|record| record.output.as_mut()) {
+        *output = Output { images: vec![image.clone(); 9], ..Output::default() };
+    }
+    let page = page_in(dir.path(), &fixture::manifest(), &fixture::summary(), &records);
+    let shown = page.matches("<img").count();
+    assert_eq!(shown, ((4 << 20) - 1) / one, "{one}");
+    // Four a sample, the others are counted.
+    assert_eq!(page.matches("<figure>").count(), 36 * 4);
+    assert!(page.contains("5 pictures left out"));
 }

@@ -2,7 +2,8 @@
 
 use proofmark_canon::Digest;
 
-use crate::record::{Record, Role, Status, Usage};
+use crate::record::{Image, Record, Role, Status, Usage};
+use crate::text::excerpt;
 
 /// What a sample came to, in the order in which the report prefers to show them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +48,8 @@ pub(super) struct Sample {
     /// How many messages were left out before the last one.
     pub(super) messages_left_out: usize,
     pub(super) answer: Option<Clip>,
+    pub(super) images: Vec<Image>,
+    pub(super) images_left_out: usize,
     pub(super) expected: Option<Clip>,
     pub(super) scores: Vec<Verdict>,
     pub(super) scores_left_out: usize,
@@ -75,8 +78,10 @@ pub(super) const MAX_TEXT: usize = 4096;
 const MAX_PROMPT: usize = 3 * MAX_TEXT;
 const MAX_MESSAGES: usize = 12;
 const MAX_SCORES: usize = 12;
+const MAX_IMAGES: usize = 4;
 const MAX_LINE: usize = 1024;
 const MAX_NAME: usize = 256;
+const MAX_MEDIA_TYPE: usize = 64;
 
 impl Sample {
     pub(super) fn of(record: &Record, position: u64, outcome: Outcome, place: [usize; 3]) -> Self {
@@ -92,6 +97,8 @@ impl Sample {
             value: score.value,
             explanation: Clip::of(&score.explanation, MAX_LINE),
         };
+        let images = record.output.iter().flat_map(|output| &output.images);
+        let image = |image: &Image| Image { media_type: excerpt(&image.media_type, MAX_MEDIA_TYPE), ..image.clone() };
         Self {
             position,
             outcome,
@@ -106,6 +113,8 @@ impl Sample {
             messages: messages.map(|(_, message)| (message.role, Clip::of(&message.content, room))).collect(),
             messages_left_out: left_out,
             answer: record.output.as_ref().map(|output| Clip::of(&output.text, MAX_TEXT)),
+            images: images.clone().take(MAX_IMAGES).map(image).collect(),
+            images_left_out: images.count().saturating_sub(MAX_IMAGES),
             expected: (!record.expected.is_null()).then(|| Clip::of(&record.expected.to_plain_text(), MAX_TEXT)),
             scores: record.scores.iter().take(MAX_SCORES).map(verdict).collect(),
             scores_left_out: record.scores.len().saturating_sub(MAX_SCORES),

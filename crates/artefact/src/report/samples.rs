@@ -6,6 +6,7 @@
 use std::io;
 
 use super::html::Html;
+use super::images::{self, Thumbnails};
 use super::sample::{Clip, Outcome, Sample};
 use super::select::Selection;
 use crate::manifest::Manifest;
@@ -20,6 +21,7 @@ pub(super) fn section(
     html: &mut Html,
     manifest: &Manifest,
     selection: &Selection,
+    thumbnails: &mut Thumbnails<'_>,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     html.raw("<section id=\"samples\">\n<h2>Samples</h2>\n");
@@ -39,7 +41,7 @@ pub(super) fn section(
         }
         html.raw("</span></h3>\n");
         for sample in selection.samples.iter().filter(|sample| sample.outcome == outcome) {
-            entry(html, manifest, sample);
+            entry(html, manifest, sample, thumbnails);
             out.write_all(html.take().as_bytes())?;
         }
         html.raw("</div>\n");
@@ -128,7 +130,7 @@ fn menu<'a>(html: &mut Html, label: &'static str, name: &'static str, entries: i
     html.raw("</select></label>\n");
 }
 
-fn entry(html: &mut Html, manifest: &Manifest, sample: &Sample) {
+fn entry(html: &mut Html, manifest: &Manifest, sample: &Sample, thumbnails: &mut Thumbnails<'_>) {
     let task = manifest.tasks.get(sample.task).map_or("", |task| &task.id);
     let model = manifest.models.get(sample.model).map_or("", |model| &model.id);
     let condition = manifest.conditions.requested.get(sample.condition).map_or("", |condition| condition);
@@ -146,7 +148,7 @@ fn entry(html: &mut Html, manifest: &Manifest, sample: &Sample) {
     glance(html, sample);
     html.raw("</span> <span class=\"where\">").name(task).raw(" \u{b7} ").name(model).raw(" \u{b7} ").name(condition);
     html.raw(" \u{b7} #").text(&sample.index.to_string()).raw("</span></summary>\n<div class=\"body\">\n");
-    texts(html, sample);
+    texts(html, sample, thumbnails);
     scores(html, sample);
     facts(html, sample);
     html.raw("</div></details>\n");
@@ -159,7 +161,11 @@ fn glance(html: &mut Html, sample: &Sample) {
         return;
     }
     let Some(answer) = &sample.answer else { return };
-    html.raw("<bdi>").text(&one_line(&answer.head)).raw("</bdi>");
+    if answer.head.is_empty() && !sample.images.is_empty() {
+        images::glance(html, sample);
+    } else {
+        html.raw("<bdi>").text(&one_line(&answer.head)).raw("</bdi>");
+    }
     if let (Outcome::Failed, Some(expected)) = (sample.outcome, &sample.expected) {
         html.raw(" <span class=\"quiet\">expected <bdi>").text(&one_line(&expected.head)).raw("</bdi></span>");
     }
@@ -181,7 +187,7 @@ fn one_line(text: &str) -> String {
     line
 }
 
-fn texts(html: &mut Html, sample: &Sample) {
+fn texts(html: &mut Html, sample: &Sample, thumbnails: &mut Thumbnails<'_>) {
     html.raw("<div class=\"columns\"><div>\n<h4>Prompt</h4>\n");
     for (at, (role, content)) in sample.messages.iter().enumerate() {
         if sample.messages_left_out > 0 && at + 1 == sample.messages.len() {
@@ -201,7 +207,10 @@ fn texts(html: &mut Html, sample: &Sample) {
         html.raw("</div>\n");
     }
     html.raw("<h4>Answer</h4>\n");
+    images::figures(html, sample, thumbnails);
     match &sample.answer {
+        // A picture is an answer by itself.
+        Some(answer) if answer.head.is_empty() && !sample.images.is_empty() => {}
         Some(answer) => block(html, answer),
         None => {
             html.raw("<p class=\"quiet\">none came</p>\n");

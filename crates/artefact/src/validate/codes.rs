@@ -79,6 +79,11 @@ codes! {
     FINAL_ANSWER = "V073" Error "the final answer is not the record's output"
     PROMPT_STEP = "V074" Error "the first steps are not the record's messages"
     OUTPUT_STEP = "V075" Error "the last model output is not the record's output"
+
+    IMAGE_MISSING = "V080" Error "a picture that a record names is not there"
+    IMAGE_DIGEST = "V081" Error "the bytes of a picture do not have the digest that names it"
+    IMAGE_FACTS = "V082" Error "a picture does not have the size, media type or dimensions of its record"
+    IMAGE_UNNAMED = "V083" Warning "the folder of pictures holds something that no record names"
 }
 
 #[cfg(test)]

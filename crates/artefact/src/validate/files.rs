@@ -97,6 +97,13 @@ fn check_other(dir: &Path, name: &str, findings: &mut Findings) -> Result<(), Va
         findings.push(codes::LEFTOVER, place, || "work of an unfinished run is still there".to_owned());
     } else if name.starts_with('.') && name.ends_with(".partial") {
         findings.push(codes::LEFTOVER, place, || "a half-written file is still there".to_owned());
+    } else if name == names::OUTPUTS {
+        let what = match kind_of(&dir.join(name))? {
+            Kind::File => "a file",
+            Kind::Other(what) => what,
+            Kind::Folder | Kind::Absent => return Ok(()),
+        };
+        findings.push(codes::NOT_A_FILE, place, || format!("this is {what}, expected a folder; it was not read"));
     } else if !OTHER_PLANES.contains(&name) {
         findings.push(codes::EXTRA, place, || "no part of a run writes this; it was not read".to_owned());
     } else if let Kind::Other(what) = kind_of(&dir.join(name))? {

@@ -3,6 +3,7 @@
 //! - [`Finding`], [`Outcome`] what comes out; [`CODES`] what codes mean.
 //! - `files` names and digests; `manifest` the manifest by itself.
 //! - `blocks` a long file on several threads; `view` and `record` one record; `order` all of them.
+//! - `outputs` the pictures against the records that name them.
 //! - `trajectories` the evidence against the records; `summary` the numbers made again.
 //!
 //! What cannot be checked from a run directory alone is listed in [`Outcome::not_checked`].
@@ -59,6 +60,10 @@
 //! | V073 | error | the final answer is not the record's output |
 //! | V074 | error | the first steps are not the record's messages |
 //! | V075 | error | the last model output is not the record's output |
+//! | V080 | error | a picture that a record names is not there |
+//! | V081 | error | the bytes of a picture do not have the digest that names it |
+//! | V082 | error | a picture does not have the size, media type or dimensions of its record |
+//! | V083 | warning | the folder of pictures holds something that no record names |
 
 mod blocks;
 mod codes;
@@ -67,6 +72,7 @@ mod finding;
 mod identity;
 mod manifest;
 mod order;
+mod outputs;
 mod record;
 mod summary;
 mod trajectories;
@@ -89,6 +95,7 @@ use self::blocks::{Limits, for_each_block};
 use self::files::{JsonFile, Kind};
 use self::finding::Findings;
 use self::order::{Order, Whole};
+use self::outputs::Outputs;
 use self::record::{Rules, check_block};
 use crate::manifest::{MANIFEST_SCHEMA, Manifest};
 use crate::store::{MAX_LINE, OpenError, names};
@@ -260,17 +267,23 @@ fn check_records(
     let source = File::open(&path).map_err(io_error(&path))?;
     let rules = Rules::new(manifest, MAX_LINE);
     let mut order = Order::new(manifest);
+    let mut outputs = Outputs::new();
     // How many threads there are changes the time, not the outcome.
     let workers = thread::available_parallelism().map_or(2, NonZero::get).clamp(1, 8);
     let limits = Limits { block: BLOCK, line: MAX_LINE, workers };
     let check = |block: &blocks::Block| check_block(&rules, block);
-    let total = for_each_block(source, limits, check, |block, checked| order.take(block, checked, findings))
-        .map_err(io_error(&path))?;
+    let total = for_each_block(source, limits, check, |block, checked| {
+        checked.images.iter().try_for_each(|(line, image)| outputs.push(*line, image))?;
+        order.take(block, checked, findings)
+    })
+    .map_err(io_error(&path))?;
     outcome.records = total.lines;
     let file = CheckedFile { bytes: total.bytes, digest: total.digest, name: names::RECORDS.to_owned() };
     files::check_digest(&file, manifest, findings);
     outcome.files.push(file);
-    order.finish(total.lines, findings).map(Some).map_err(io_error(&path))
+    let whole = order.finish(total.lines, findings).map_err(io_error(&path))?;
+    outputs.finish(dir, findings)?;
+    Ok(Some(whole))
 }
 
 fn io_error(path: &Path) -> impl FnOnce(io::Error) -> ValidateError + use<> {

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use super::blocks::Block;
 use super::codes;
 use super::finding::{Findings, Place, quote, quote_all};
+use super::outputs::Named;
 use super::view::{RecordView, ScoreView};
 use crate::axes::Axes;
 use crate::manifest::Manifest;
@@ -70,6 +71,8 @@ pub(super) struct Checked {
     pub(super) findings: Findings,
     pub(super) entries: Vec<Entry>,
     pub(super) verdicts: Vec<Verdict>,
+    /// The pictures that records name, with their lines.
+    pub(super) images: Vec<(u64, Named)>,
     /// By [`Status::ALL`].
     pub(super) statuses: [u64; 5],
     /// Lines that could not be read as records at all.
@@ -204,6 +207,14 @@ fn check_record(rules: &Rules<'_>, number: u64, record: &RecordView<'_>, checked
     }
     check_identity(rules, place, record, findings);
     check_content(place, record, findings);
+    for image in record.output.iter().flat_map(|output| &output.images) {
+        match Named::of(image) {
+            Some(named) => checked.images.push((number, named)),
+            None => findings.push(codes::IMAGE_FACTS, place, || {
+                format!("a picture has the media type {}, which is not one that is stored", quote(&image.media_type))
+            }),
+        }
+    }
     let task = rules.axes.task(&record.task);
     check_scores(rules, place, task, record, findings);
     let usage_ok = check_usage(place, record, findings);

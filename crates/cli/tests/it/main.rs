@@ -12,6 +12,8 @@ mod golden;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod images;
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod live;

@@ -1,11 +1,12 @@
 //! `image_hash`: the answer is a picture that looks like a reference.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use proofmark_artefact::path::RelPath;
 use proofmark_artefact::picture::{HASH_BITS, MAX_BYTES, distance, perceptual_hash};
 use proofmark_artefact::record::Image;
-use proofmark_artefact::store::read_bounded;
+use proofmark_artefact::store::{OpenError, read_bounded};
 use proofmark_canon::{Digest, Value};
 
 use super::text::excerpt;
@@ -63,8 +64,7 @@ impl ImageHash {
 fn load_reference(path: &RelPath, root: &Path) -> Result<Reference, String> {
     let full = path.under(root);
     // A link inside the folder may point anywhere; what is read must really be inside.
-    let real = full.canonicalize().map_err(|error| format!("cannot be read: {error}"))?;
-    let root = root.canonicalize().map_err(|error| format!("cannot be read: {error}"))?;
+    let (real, root) = full.canonicalize().and_then(|real| Ok((real, root.canonicalize()?))).map_err(unreadable)?;
     if !real.starts_with(root) {
         return Err("leads out of the suite's folder".to_owned());
     }
@@ -72,9 +72,18 @@ fn load_reference(path: &RelPath, root: &Path) -> Result<Reference, String> {
     if !real.is_file() {
         return Err("is not a regular file".to_owned());
     }
-    let bytes = read_bounded(&real, MAX_BYTES).map_err(|error| format!("cannot be read: {error}"))?;
+    let bytes = read_bounded(&real, MAX_BYTES).map_err(|error| match error {
+        OpenError::TooLarge { limit, .. } => format!("is larger than {limit} bytes"),
+        OpenError::Io { source, .. } => unreadable(source),
+        _ => "cannot be read".to_owned(),
+    })?;
     let hash = perceptual_hash(&bytes).map_err(|error| format!("cannot be used: {error}"))?;
     Ok(Reference { hash, digest: Digest::of(&bytes) })
+}
+
+/// The system's own words differ from one to the next, and this ends up in a record.
+fn unreadable(error: io::Error) -> String {
+    if error.kind() == io::ErrorKind::NotFound { "is not there" } else { "cannot be read" }.to_owned()
 }
 
 fn compare(
@@ -188,7 +197,7 @@ mod tests {
             ("../secret.png", "is not a path inside"),
             ("/etc/passwd", "is not a path inside"),
             ("link.png", "leads out of"),
-            ("missing.png", "cannot be read"),
+            ("missing.png", "is not there"),
             ("run", "is not a regular file"),
             ("text.png", "not a PNG"),
         ] {

@@ -36,11 +36,14 @@ pub struct BuildModel<'a> {
     endpoints: RefCell<BTreeMap<String, Arc<Endpoint>>>,
 }
 
+/// Looks up variables of the environment.
+pub type Variables = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
+
 /// What the outside world gives a model. `cli` alone looks at the environment and the clock.
 #[derive(Clone)]
 pub struct Surroundings {
     /// A variable of the environment.
-    pub variable: Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>,
+    pub variable: Variables,
     /// Milliseconds since 1970.
     pub clock: Arc<dyn Fn() -> u64 + Send + Sync>,
     /// How many questions at once; `None` to find out.

@@ -62,7 +62,7 @@ impl Model for Live {
 
 /// What to do after an attempt.
 enum Verdict {
-    Done(Asked),
+    Done(Box<Asked>),
     /// Worth another attempt: the failure that stands when there is none.
     Again(Failed, Class, String),
     Stop(Stop),
@@ -143,7 +143,7 @@ impl Live {
                 waited_ms: millis(waited),
             });
             match verdict {
-                Verdict::Done(asked) => return Ok(asked),
+                Verdict::Done(asked) => return Ok(*asked),
                 Verdict::Stop(stop) => return Err(self.endpoint.stopped.get_or_init(|| stop).clone()),
                 Verdict::Again(_, class, message) => match pause {
                     Some(pause) => tokio::time::sleep(pause).await,
@@ -156,7 +156,7 @@ impl Live {
 
     /// What a result means for the sample.
     fn judge(&self, result: Result<Completion, Failure>) -> Verdict {
-        let failed = |class, message: String| Verdict::Done(Reply::failed(class, message).into());
+        let failed = |class, message: String| Verdict::Done(Box::new(Reply::failed(class, message).into()));
         match result {
             Ok(completion) => self.answer(completion),
             Err(Failure::Broken(Class::Timeout, message)) => Verdict::Again(Failed::TimedOut, Class::Timeout, message),
@@ -195,7 +195,8 @@ impl Live {
     /// An answer, or what looks like one and is none.
     fn answer(&self, completion: Completion) -> Verdict {
         let Completion { text, reasoning, calls, images, logprobs, finish, usage, model, keep, .. } = completion;
-        let failed = |class, message: String| Verdict::Done(Reply::failed(class, message).with_usage(usage).into());
+        let failed =
+            |class, message: String| Verdict::Done(Box::new(Reply::failed(class, message).with_usage(usage).into()));
         match &finish {
             Finish::Filtered(why) => {
                 return failed(Class::ContentFilter, self.named("the provider's filter stopped it", why));
@@ -237,7 +238,7 @@ impl Live {
         };
         let finish_reason = finish.as_str().to_owned();
         let next = Some(Turn::Model { text, calls, keep });
-        Verdict::Done(Asked { reply: Reply::Answered { finish_reason, output, usage }, blobs, next })
+        Verdict::Done(Box::new(Asked { reply: Reply::Answered { finish_reason, output, usage }, blobs, next }))
     }
 
     /// A provider's words as they may be shown and kept: short, without keys, without what a terminal obeys.

@@ -205,7 +205,7 @@ pub(crate) enum Then {
 /// What an HTTP status means when the provider says nothing more precise.
 pub(crate) fn refused_by_status(status: u16, message: impl Into<String>) -> Refused {
     let (class, then) = match status {
-        401 | 402 | 403 => (Class::Auth, Then::Stop),
+        401..=403 => (Class::Auth, Then::Stop),
         408 | 504 | 524 => (Class::Timeout, Then::Retry),
         409 | 425 | 500..=503 | 505..=528 | 530..=599 => (Class::Server, Then::Retry),
         429 | 529 => (Class::RateLimited, Then::Retry),

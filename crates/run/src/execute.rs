@@ -286,7 +286,7 @@ async fn work(shared: &Shared, lane: usize, sender: &SyncSender<Finished>) -> Re
                     _ = stop.changed() => return Ok(()),
                 }
                 match shared.lanes.pull(lane)? {
-                    Pulled::Mine(unit) => unit,
+                    Pulled::Mine(unit) => *unit,
                     Pulled::Others => continue,
                     Pulled::End => {
                         shared.window.add_permits(1);

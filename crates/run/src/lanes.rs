@@ -28,7 +28,7 @@ struct State {
 
 /// What taking a sample from the source came to.
 pub(crate) enum Pulled {
-    Mine(Unit),
+    Mine(Box<Unit>),
     /// It was for another lane, and waits there.
     Others,
     End,
@@ -53,7 +53,7 @@ impl Lanes {
         let Some(unit) = state.source.next_unit()? else { return Ok(Pulled::End) };
         let its = self.of_model[unit.model];
         if its == lane && state.waiting[lane].is_empty() {
-            return Ok(Pulled::Mine(unit));
+            return Ok(Pulled::Mine(Box::new(unit)));
         }
         state.waiting[its].push_back(unit);
         drop(state);

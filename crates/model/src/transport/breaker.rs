@@ -216,7 +216,8 @@ mod tests {
         while let Ok(pass) = breaker.enter().await {
             pass.dead(Weight::Heavy);
         }
-        assert_eq!(start.elapsed(), PATIENCE / STRANGER);
+        let waited = start.elapsed();
+        assert!(waited >= PATIENCE / STRANGER && waited < PATIENCE / STRANGER * 2, "{waited:?}");
 
         let breaker = Breaker::new(PATIENCE);
         for _ in 0..DEAD - 1 {

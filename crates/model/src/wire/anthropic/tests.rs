@@ -336,7 +336,7 @@ fn only_the_last_event_ends_a_stream() {
 fn an_event_that_is_not_as_documented_is_no_part_of_an_answer() {
     let start = r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
     for (data, class) in [
-        ("{", Class::Malformed),
+        ("{", Class::Truncated),
         ("[DONE]", Class::Malformed),
         ("{}", Class::Malformed),
         (start, Class::Malformed),

@@ -406,7 +406,7 @@ fn an_error_in_the_middle_of_a_stream_is_the_servers() {
         let error = TEXT.assemble().take("", data).unwrap_err();
         assert_eq!((error.class, error.message.as_str()), (Class::Server, "INTERNAL: boom"));
     }
-    assert_eq!(TEXT.assemble().take("", "{").unwrap_err().class, Class::Malformed);
+    assert_eq!(TEXT.assemble().take("", "{").unwrap_err().class, Class::Truncated);
 }
 
 #[test]

@@ -4,6 +4,9 @@ use super::super::parts::testing::{attached, conversation, encoded, every_cut_is
 use super::super::{Class, Finish, Then, Wire, WireError};
 use super::Chat;
 
+/// Stands for a reply that ends inside of a value.
+const CUT_OFF: &str = "cut off";
+
 const ANSWER: &str = include_str!("fixtures/answer.json");
 const CALLS: &str = include_str!("fixtures/calls.json");
 const ANSWER_STREAM: &str = include_str!("fixtures/answer.ndjson");
@@ -123,7 +126,7 @@ fn reasons_to_end_are_ours() {
 #[test]
 fn a_reply_that_is_none_is_malformed() {
     let table = [
-        (&ANSWER[..100], "the reply is not JSON: column 95: the text ends inside a value"),
+        (&ANSWER[..100], CUT_OFF),
         ("{}", "the reply has no `message`"),
         (r#"{"done":true}"#, "the reply has no `message`"),
         (r#"{"message":"a","done":true}"#, "the reply has no `message`"),
@@ -133,7 +136,8 @@ fn a_reply_that_is_none_is_malformed() {
         (r#"{"message":{"tool_calls":[null]},"done":true}"#, "a tool call is null, expected a mapping"),
     ];
     for (body, said) in table {
-        assert_eq!(Chat.decode(body.as_bytes()), Err(WireError::malformed(said)), "{body}");
+        let expected = if said == CUT_OFF { WireError::truncated() } else { WireError::malformed(said) };
+        assert_eq!(Chat.decode(body.as_bytes()), Err(expected), "{body}");
     }
 }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use proofmark_artefact::suite::config::Format;
 use proofmark_artefact::suite::plan::DatasetPlan;
 use proofmark_canon::Digest;
-use proofmark_run::dataset::{DataContext, HubContext, Prepared, Secret, prepare};
+use proofmark_model::Secret;
+use proofmark_run::dataset::{DataContext, HubContext, Prepared, prepare};
 use proofmark_testkit::hub::{FakeHub, FaultKind, HubFile, HubRepo};
 
 use super::{Folder, plan, report};

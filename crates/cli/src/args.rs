@@ -329,8 +329,8 @@ pub struct MockProviderArgs {
     /// 429, 500 and 529 are statuses; truncated (fewer bytes than announced), slow, reset, malformed (no JSON), empty,
     /// filter, refusal, stall (nothing comes), stream-cut (a stream without its end), html (a 502 page). Which requests
     /// fail depends on their path and body alone.
-    #[arg(long, value_name = "FAULT=PERCENT,…", default_value = "")]
-    pub fault: Faults,
+    #[arg(long, value_name = "FAULT=PERCENT,…")]
+    pub fault: Option<Faults>,
     /// Fail a request this often before it succeeds; `always` never lets it
     #[arg(long, value_name = "N|always", default_value = "1")]
     pub fault_times: Times,

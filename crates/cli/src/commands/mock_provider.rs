@@ -47,7 +47,7 @@ fn config(args: MockProviderArgs) -> Result<Config, Failure> {
         answer_as: args.answer_as,
         key: args.key.map(Secret::new),
         latency: args.latency.or(args.latency_dist).unwrap_or_default(),
-        faults: args.fault,
+        faults: args.fault.unwrap_or_default(),
         fault_times: args.fault_times,
         slow: Some(Duration::from_millis(args.slow)),
         retry_after_secs: args.retry_after,

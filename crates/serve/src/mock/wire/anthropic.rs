@@ -77,7 +77,8 @@ pub(super) fn stream(answer: &Answer) -> Vec<Vec<u8>> {
         }
         push("content_block_stop", json!({"index": index}));
     }
-    let delta = json!({"stop_reason": stop_reason(answer), "stop_sequence": null});
+    let delta =
+        json!({"stop_reason": stop_reason(answer), "stop_details": stop_details(answer), "stop_sequence": null});
     push("message_delta", json!({"delta": delta, "usage": {"output_tokens": answer.output_tokens}}));
     push("message_stop", json!({}));
     parts
@@ -106,14 +107,16 @@ fn stop_reason(answer: &Answer) -> &'static str {
     }
 }
 
-fn message(answer: &Answer, content: Value, stop_reason: Value, output_tokens: u64) -> Value {
-    // Since 2026 the provider says what kind of refusal it is.
-    let details = match answer.said {
-        Said::Refused | Said::Filtered if !stop_reason.is_null() => {
-            json!({"type": "refusal", "category": null, "explanation": REFUSAL})
-        }
+/// What kind of refusal it is; only a refusal has such details.
+fn stop_details(answer: &Answer) -> Value {
+    match answer.said {
+        Said::Refused | Said::Filtered => json!({"type": "refusal", "category": null, "explanation": REFUSAL}),
         _ => Value::Null,
-    };
+    }
+}
+
+fn message(answer: &Answer, content: Value, stop_reason: Value, output_tokens: u64) -> Value {
+    let details = if stop_reason.is_null() { Value::Null } else { stop_details(answer) };
     json!({
         "id": answer.id("msg_"),
         "type": "message",

@@ -168,7 +168,7 @@ fn an_answer_to_another_question_is_refused_even_when_its_digest_is_right() {
     let entry = |ordinal: usize, fingerprint: Digest| {
         format!(
             "{{\"fingerprint\":\"{fingerprint}\",\"ordinal\":{ordinal},\"reply\":{{\"finish_reason\":\"stop\",\
-             \"text\":\"forged\",\"type\":\"answered\",\"usage\":{{\"input_tokens\":1,\"output_tokens\":1}}}}}}"
+             \"output\":{{\"text\":\"forged\"}},\"type\":\"answered\",\"usage\":{{\"input_tokens\":1,\"output_tokens\":1}}}}}}"
         )
     };
     let forged = journal_line(&run_id, &entry(SAMPLES - 1, Digest::of(b"another question")));
@@ -191,8 +191,8 @@ fn a_broken_header_is_refused_and_left_as_it_is() {
     for (text, complaint) in [
         (String::new(), "does not say which run it belongs to"),
         ("\0\u{1b}[2J".to_owned(), "does not say which run it belongs to"),
-        ("{}".to_owned(), "its version is not 1"),
-        (header.replace("\"version\":1", "\"version\":2"), "its version is not 1"),
+        ("{}".to_owned(), "its version is not 2"),
+        (header.replace("\"version\":2", "\"version\":1"), "its version is not 2"),
         (header.replace("run_id", "run"), "it has no run id"),
         (header.replace(&id, "xyz"), "does not say which run it belongs to"),
         (header.replace(&id, &other), "holds the unfinished run 00000000000000000000000000000000"),

@@ -49,7 +49,7 @@ impl<'a> Thumbnails<'a> {
         let facts = sniff(&small).ok()?;
         let address = format!("data:image/png;base64,{}", base64(&small));
         // Once one does not fit none follows: which are shown must not depend on how small the others are.
-        self.bytes = self.bytes.checked_sub(address.len()).unwrap_or(0);
+        self.bytes = self.bytes.saturating_sub(address.len());
         (self.bytes > 0).then_some(Thumbnail { address, width: facts.width, height: facts.height })
     }
 }

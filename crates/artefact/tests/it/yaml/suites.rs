@@ -488,7 +488,7 @@ suite.yaml:15:22: unknown type `bleu`
    |
 15 |     scorers: [{type: bleu}]
    |                      ^^^^
-hint: expected one of `exact`, `includes`, `regex`, `numeric`, `choice`, `set`, `json_schema`, `gaia`, `command`
+hint: expected one of `exact`, `includes`, `regex`, `numeric`, `choice`, `set`, `json_schema`, `gaia`, `image`, `image_hash`, `command`
 "##,
     ),
     (
@@ -499,7 +499,7 @@ suite.yaml:15:15: missing key `type`
    |
 15 |     scorers: [{ignore_case: true}]
    |               ^
-hint: expected one of `exact`, `includes`, `regex`, `numeric`, `choice`, `set`, `json_schema`, `gaia`, `command`
+hint: expected one of `exact`, `includes`, `regex`, `numeric`, `choice`, `set`, `json_schema`, `gaia`, `image`, `image_hash`, `command`
 "##,
     ),
     (

@@ -179,6 +179,13 @@ impl Ready {
         for (task, prepared) in self.datasets.iter().enumerate() {
             for item in prepared.items()?.take(TRIED_ITEMS) {
                 let item: Arc<Item> = Arc::new(item?);
+                for (at, scorer) in self.scorers[task].iter().enumerate() {
+                    scorer.try_item(&item.id, &item.expected).map_err(|error| {
+                        let place = Place::top().key("tasks").index(task).key("scorers").index(at);
+                        let hint = error.hint().map(ToOwned::to_owned);
+                        file.wrong(&[Problem::at(place, error.to_string()).hint_of(hint)])
+                    })?;
+                }
                 for condition in 0..self.plan.conditions.len() {
                     self.prompts
                         .render(task, condition, &item)

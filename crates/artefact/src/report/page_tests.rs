@@ -304,7 +304,7 @@ fn a_picture_is_shown_small_with_its_facts() {
     assert!(shown[0].contains("width=\"96\" height=\"64\" alt=\"the picture that the model made, 300 × 200 pixels\""));
     assert!(page.contains(&format!("image/png, {} bytes<br>", count(picture.len() as u64))));
     assert!(page.contains(&format!("title=\"{}\"", Digest::of(&picture))));
-    assert!(page.contains("picture, 300 × 200 pixels</span>"));
+    assert!(page.contains("<span class=\"glance\">picture, 300 × 200 pixels"));
     // The policy lets exactly this in.
     assert!(page.contains("content=\"default-src &#39;none&#39;; img-src data:; style-src"));
     let digest = base64(Digest::of(PICTURES_STYLE.as_bytes()).as_bytes());

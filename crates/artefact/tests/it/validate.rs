@@ -8,11 +8,12 @@ use proofmark_artefact::manifest::{
     AssetEntry, AssetRole, Conditions, DatasetEntry, Determinism, Evidence, Harness, HashMode, MANIFEST_SCHEMA,
     Manifest, ModelEntry, Platform, Sampling, TaskEntry,
 };
+use proofmark_artefact::picture::png;
 use proofmark_artefact::record::{
-    Input, Message, Output, RECORD_SCHEMA, Record, Role, SampleError, Score, Status, Usage, output_fingerprint,
+    Image, Input, Message, Output, RECORD_SCHEMA, Record, Role, SampleError, Score, Status, Usage, output_fingerprint,
 };
 use proofmark_artefact::stats::{Aggregator, FactsReader, Shape};
-use proofmark_artefact::store::{names, write_atomic};
+use proofmark_artefact::store::{OutputName, names, write_atomic};
 use proofmark_artefact::trajectory::{Step, Trajectory};
 use proofmark_artefact::validate::{CODES, Outcome, Severity, ValidateError, validate_run};
 use proofmark_canon::seed::SampleSeed;
@@ -661,6 +662,62 @@ fn what_cannot_be_looked_at_is_an_error_with_a_hint() {
     refused(dir.path().to_owned(), "has schema version 2");
 }
 
+/// A run whose fourth record has a picture, and the picture's file.
+fn run_with_picture(dir: &Path, change: impl FnOnce(&mut Image)) -> PathBuf {
+    let bytes = png::encode_rgb(3, 2, &[9; 18]);
+    let (digest, media_type) = (Digest::of(&bytes), "image/png".to_owned());
+    let mut image = Image { bytes: bytes.len() as u64, digest, height: 2, media_type, width: 3 };
+    fs::create_dir(dir.join(names::OUTPUTS)).unwrap();
+    let path = OutputName::of(&image).unwrap().under(dir);
+    write_atomic(&path, &bytes).unwrap();
+    change(&mut image);
+    let mut run = good_run();
+    let record = &mut run.records[3];
+    record.output = Some(Output { images: vec![image], ..Output::default() });
+    record.output_fingerprint =
+        output_fingerprint(record.output.as_ref(), record.finish_reason.as_deref(), record.error.as_ref()).unwrap();
+    run.write(dir);
+    path
+}
+
+#[test]
+fn pictures_are_held_against_the_records_that_name_them() {
+    type Tamper = fn(&Path);
+    let unnamed: Tamper = |path| put(path.parent().unwrap(), "notes.txt", b"mine");
+    let cases: [(&str, fn(&mut Image), Tamper, &[&str]); 9] = [
+        ("nothing", |_| (), |_| (), &[]),
+        ("another width", |image| image.width = 4, |_| (), &["V082"]),
+        ("another size", |image| image.bytes += 1, |_| (), &["V082"]),
+        ("a type that is not stored", |image| image.media_type = "text/html".into(), |_| (), &["V082", "V083"]),
+        ("no file", |_| (), |path| fs::remove_file(path).unwrap(), &["V080"]),
+        ("other bytes", |_| (), |path| write_atomic(path, b"x").map(drop).unwrap(), &["V081"]),
+        (
+            "a huge file",
+            |_| (),
+            |path| grow(path.parent().unwrap(), path.file_name().unwrap().to_str().unwrap()),
+            &["V081"],
+        ),
+        ("a file too many", |_| (), unnamed, &["V083"]),
+        (
+            "a link in the folder's place",
+            |_| (),
+            |path| {
+                let folder = path.parent().unwrap();
+                fs::rename(folder, folder.with_file_name("report.md")).unwrap();
+                std::os::unix::fs::symlink("report.md", folder).unwrap();
+            },
+            &["V006"],
+        ),
+    ];
+    for (what, change, tamper, codes) in cases {
+        let dir = tempfile::tempdir().unwrap();
+        tamper(&run_with_picture(dir.path(), change));
+        let outcome = validate_run(dir.path()).unwrap();
+        let found: Vec<&str> = outcome.findings.iter().map(|finding| finding.code).collect();
+        assert_eq!(found, codes, "{what}: {}", show(&outcome));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -701,7 +758,8 @@ proptest! {
 
 #[test]
 fn every_code_is_seen_in_these_tests() {
-    let mut seen: Vec<&str> = vec!["V006", "V070", "V071", "V072", "V073", "V074", "V075"];
+    let mut seen: Vec<&str> =
+        vec!["V006", "V070", "V071", "V072", "V073", "V074", "V075", "V080", "V081", "V082", "V083"];
     seen.extend(LIES.iter().flat_map(|(.., codes)| codes.iter()));
     seen.extend(TAMPERINGS.iter().flat_map(|(.., codes)| codes.iter()));
     // A line of 256 MB takes too long here; `blocks` and `record` test a small limit.

@@ -135,3 +135,12 @@ fn a_run_is_not_resumed_without_its_pictures_and_overwriting_removes_them() {
     assert_eq!(left.len(), 3, "{left:?}");
     assert!(left.contains(&"notes.txt".to_owned()) && !left.iter().any(|name| first.ends_with(name)), "{left:?}");
 }
+
+#[test]
+fn a_missing_reference_is_found_before_anything_is_asked() {
+    let env = example();
+    std::fs::remove_file(env.path("references/desert.png")).unwrap();
+    let why = "the reference picture `references/desert.png` of item `desert` is not there";
+    env.run(&RUN).expect(2).complains(&["suite.yaml:", why, "hint: give the path of a PNG"]);
+    assert!(!env.path("run").exists());
+}

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use proofmark_artefact::path::RelPath;
 use proofmark_artefact::suite::plan::ScorerPlan;
+use proofmark_canon::Value;
 
 use super::choice::Choice;
 use super::command::Command;
@@ -108,6 +109,14 @@ impl Scorer {
         }
     }
 
+    /// Says before anything is asked when an item can never be scored. Only files are looked for.
+    pub fn try_item(&self, item_id: &str, expected: &Value) -> Result<(), ScoreError> {
+        let Kind::ImageHash(scorer) = &self.kind else { return Ok(()) };
+        let (text, key, messages) = ("", "", &[]);
+        let nothing = Answer { text, images: &[], expected, choices: None, item_id, key, messages, metadata: None };
+        scorer.try_item(&nothing)
+    }
+
     /// Stops the processes of a command scorer; whoever asks it afterwards gets an error.
     pub async fn close(&self) {
         if let Kind::Command(scorer) = &self.kind {
@@ -165,7 +174,6 @@ impl ScorerBuildError {
 pub(super) mod tests {
     use super::*;
     use proofmark_artefact::suite::config::{Group, Take};
-    use proofmark_canon::Value;
     use proptest::prelude::*;
 
     pub(in crate::scorer) fn value(json: &str) -> Value {

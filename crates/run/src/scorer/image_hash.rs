@@ -49,6 +49,13 @@ impl ImageHash {
         judged.unwrap_or_else(|error| Err(ScoreError::Stored { why: error.to_string() }))
     }
 
+    /// Whether an item's reference is there, before anything is asked.
+    pub(super) fn try_item(&self, answer: &Answer<'_>) -> Result<(), ScoreError> {
+        let path = self.target(answer)?;
+        let wrong = |why| ScoreError::Reference { item: excerpt(answer.item_id), path: excerpt(path.as_str()), why };
+        find_reference(&path, &self.root).map(drop).map_err(wrong)
+    }
+
     /// Reads the target of an item without looking at the file.
     fn target(&self, answer: &Answer<'_>) -> Result<RelPath, ScoreError> {
         match answer.expected {
@@ -61,7 +68,7 @@ impl ImageHash {
     }
 }
 
-fn load_reference(path: &RelPath, root: &Path) -> Result<Reference, String> {
+fn find_reference(path: &RelPath, root: &Path) -> Result<PathBuf, String> {
     let full = path.under(root);
     // A link inside the folder may point anywhere; what is read must really be inside.
     let (real, root) = full.canonicalize().and_then(|real| Ok((real, root.canonicalize()?))).map_err(unreadable)?;
@@ -72,6 +79,11 @@ fn load_reference(path: &RelPath, root: &Path) -> Result<Reference, String> {
     if !real.is_file() {
         return Err("is not a regular file".to_owned());
     }
+    Ok(real)
+}
+
+fn load_reference(path: &RelPath, root: &Path) -> Result<Reference, String> {
+    let real = find_reference(path, root)?;
     let bytes = read_bounded(&real, MAX_BYTES).map_err(|error| match error {
         OpenError::TooLarge { limit, .. } => format!("is larger than {limit} bytes"),
         OpenError::Io { source, .. } => unreadable(source),
@@ -203,6 +215,10 @@ mod tests {
         ] {
             let error = bench.score(&image, target, 10).await.unwrap_err();
             assert!(error.to_string().contains(why) && error.hint().is_some(), "{target}: {error}");
+            // All but the content is known before anything is asked.
+            let scorer = ImageHash { max_distance: 10, root: bench.dir.path().to_owned() };
+            let tried = scorer.try_item(&answer("", &Value::from(target)));
+            assert_eq!(tried.is_ok(), target == "text.png", "{target}: {tried:?}");
         }
         let scorer = ImageHash { max_distance: 0, root: bench.dir.path().to_owned() };
         let (null, number) = (Value::Null, Value::from(3u32));

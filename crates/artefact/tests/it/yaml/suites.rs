@@ -1,5 +1,6 @@
 //! Suites: whole ones that are read, broken ones with the whole error a person sees.
 
+use proofmark_artefact::picture;
 use proofmark_artefact::suite::config::{Conditions, Format, Scorer, Shuffle, Suite};
 use proofmark_artefact::suite::text::{PromptSource, TextSource};
 use proofmark_artefact::yaml::{PathStep, Span, from_node, load};
@@ -105,14 +106,18 @@ fn every_scorer_is_read_by_its_type() {
       - {type: set, threshold: 0.5}
       - {type: json_schema, schema: {type: object, required: [a]}}
       - {type: gaia}
+      - {type: image, format: webp, min_width: 64, aspect_ratio: 16:9}
+      - {type: image_hash, max_distance: 3}
       - {type: command, command: [python3, s.py], timeout: 2.5}
 "#,
     );
     let scorers = read(&scorers).tasks.remove(0).scorers;
-    assert_eq!(scorers.len(), 10);
+    assert_eq!(scorers.len(), 12);
     assert!(matches!(&scorers[1], Scorer::Includes { ignore_case: Some(true), .. }), "{:?}", scorers[1]);
     let Scorer::JsonSchema { schema: Some(schema), .. } = &scorers[7] else { panic!("{:?}", scorers[7]) };
     assert_eq!(schema.to_string(), r#"{"required":["a"],"type":"object"}"#);
+    let Scorer::Image { format, aspect_ratio, .. } = &scorers[9] else { panic!("{:?}", scorers[9]) };
+    assert_eq!((*format, aspect_ratio.as_deref()), (Some(picture::Format::Webp), Some("16:9")));
 }
 
 #[test]
@@ -488,7 +493,7 @@ suite.yaml:15:22: unknown type `bleu`
    |
 15 |     scorers: [{type: bleu}]
    |                      ^^^^
-hint: expected one of `exact`, `includes`, `regex`, `numeric`, `choice`, `set`, `json_schema`, `gaia`, `command`
+hint: expected one of `exact`, `includes`, `regex`, `numeric`, `choice`, `set`, `json_schema`, `gaia`, `image`, `image_hash`, `command`
 "##,
     ),
     (
@@ -499,7 +504,7 @@ suite.yaml:15:15: missing key `type`
    |
 15 |     scorers: [{ignore_case: true}]
    |               ^
-hint: expected one of `exact`, `includes`, `regex`, `numeric`, `choice`, `set`, `json_schema`, `gaia`, `command`
+hint: expected one of `exact`, `includes`, `regex`, `numeric`, `choice`, `set`, `json_schema`, `gaia`, `image`, `image_hash`, `command`
 "##,
     ),
     (

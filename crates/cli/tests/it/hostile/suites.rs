@@ -224,6 +224,15 @@ fn every_wrong_word_in_a_suite_is_pointed_at() {
         ("{type: exact}", "{type: json_schema, schema: {$ref: 'file:///etc/passwd'}}", &["nothing is fetched"]),
         ("{type: exact}", "{type: json_schema, file: suite.yaml}", &["is not JSON"]),
         ("{type: exact}", "{type: set, threshold: 2}", &["suite.yaml:8:38: expected a threshold above 0 and up to 1"]),
+        ("{type: exact}", "{type: image, width: 0}", &["suite.yaml:8:36: expected `width` to be at least 1"]),
+        (
+            "{type: exact}",
+            "{type: image, aspect_ratio: wide}",
+            &["suite.yaml:8:43: expected two numbers from 1 to 10000"],
+        ),
+        ("{type: exact}", "{type: image, format: bmp}", &["suite.yaml:8:37: ", "`png`"]),
+        ("{type: exact}", "{type: image_hash, max_distance: 64}", &["suite.yaml:8:48: expected a distance below 64"]),
+        ("offline:echo\"", "offline:painter\", params: {width: 2000}", &["expected a whole number from 1 to 1024"]),
         ("{type: exact}", "{type: command, command: []}", &["suite.yaml:8:40: expected a program and its arguments"]),
         (
             "{type: exact}",

@@ -46,29 +46,40 @@ pub enum CollectAttachmentsError {
 }
 
 impl Attachments {
-    /// Reads and hashes every file that the items of these datasets name.
+    /// Reads and hashes every file that the items of these datasets name: those that are sent with them, and where
+    /// the second value says so, the reference picture that an item's target names.
     pub fn load<'a>(
-        datasets: impl Iterator<Item = &'a Prepared>,
+        datasets: impl Iterator<Item = (&'a Prepared, bool)>,
         root: &Path,
     ) -> Result<Self, CollectAttachmentsError> {
         let mut all = Self { root: root.to_owned(), files: BTreeMap::new() };
-        for prepared in datasets {
+        for (prepared, has_references) in datasets {
             for item in prepared.items()? {
-                for file in item?.files {
-                    if !all.files.contains_key(&file.path) {
-                        let bytes = all.read(&file.path)?;
-                        let facts = Attachment {
-                            bytes: bytes.len() as u64,
-                            digest: Digest::of(&bytes),
-                            media_type: media_type(file.path.as_str()).to_owned(),
-                            name: file.path.to_string(),
-                        };
-                        all.files.insert(file.path, facts);
-                    }
+                let item = item?;
+                let reference = item.expected.as_str().filter(|_| has_references).and_then(|path| path.parse().ok());
+                for file in item.files {
+                    all.add(file.path)?;
                 }
+                // The scorer itself says what is wrong with one that cannot be read.
+                reference.map(|path| all.add(path)).and_then(Result::ok);
             }
         }
         Ok(all)
+    }
+
+    fn add(&mut self, path: RelPath) -> Result<(), AttachError> {
+        if self.files.contains_key(&path) {
+            return Ok(());
+        }
+        let bytes = self.read(&path)?;
+        let facts = Attachment {
+            bytes: bytes.len() as u64,
+            digest: Digest::of(&bytes),
+            media_type: media_type(path.as_str()).to_owned(),
+            name: path.to_string(),
+        };
+        self.files.insert(path, facts);
+        Ok(())
     }
 
     /// What the manifest says of them.

@@ -9,7 +9,7 @@ use proofmark_artefact::suite::assets::{AssetError, AssetRole, Assets};
 use proofmark_artefact::suite::config::{Api, OutputKind, Runner};
 use proofmark_artefact::suite::identity::run_id;
 use proofmark_artefact::suite::load::{SuiteError, SuiteFile};
-use proofmark_artefact::suite::plan::{ModelPlan, Plan, ToolPlan};
+use proofmark_artefact::suite::plan::{ModelPlan, Plan, ScorerPlan, ToolPlan};
 use proofmark_artefact::suite::problem::{Place, Problem};
 use proofmark_artefact::suite::resolve::{Overrides, merge_params};
 use proofmark_canon::json::EncodeError;
@@ -131,8 +131,11 @@ impl Ready {
             }
             datasets.push(prepared);
         }
-        let with_files = plan.tasks.iter().zip(&datasets).filter(|(task, _)| !task.dataset.files.is_empty());
-        let attachments = Attachments::load(with_files.map(|(_, prepared)| prepared), &root)?;
+        let with_files = plan.tasks.iter().zip(&datasets).filter_map(|(task, prepared)| {
+            let has_references = task.scorers.iter().any(|scorer| matches!(scorer, ScorerPlan::ImageHash { .. }));
+            (has_references || !task.dataset.files.is_empty()).then_some((prepared, has_references))
+        });
+        let attachments = Attachments::load(with_files, &root)?;
         let digests: Vec<Digest> = datasets.iter().map(|prepared| prepared.digest).collect();
         let mut entries: Vec<AssetEntry> = attachments.entries().collect();
         entries.extend(assets.entries());

@@ -301,6 +301,7 @@ fn dry_run(ready: &Ready, args: &RunArgs, settings: &Settings) -> Result<Exit, F
 fn ready_failure(error: &ReadyError, suite: &Path) -> Failure {
     let hint = match error {
         ReadyError::Dataset(error) => error.hint(),
+        ReadyError::Attach(_) => Some("rows name files relative to the suite's root (`--root`)".to_owned()),
         ReadyError::NoRoot(_) => Some("say where the suite's files are: `--root DIR`".to_owned()),
         // What is wrong inside a file has its own hint.
         ReadyError::Asset(AssetError::Malformed { .. } | AssetError::NotText { .. }) => None,

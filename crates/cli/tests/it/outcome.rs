@@ -142,7 +142,7 @@ fn a_dry_run_counts_and_touches_nothing() {
     let ran = ran.says(&[
         "words  exact        4             0     40",
         "samples an item: 1 models × 2 conditions × n = 5 gives 10",
-        "estimated calls: 40, 16 at once",
+        "estimated calls: 40, as many at once as the endpoints bear",
         " would go to runs/small-",
         "nothing was asked and nothing was written",
     ]);

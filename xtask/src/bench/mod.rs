@@ -3,6 +3,8 @@
 //! The machine is noisy, so times are given as a ratio to a yardstick that runs beside them
 //! (`openssl dgst -sha256` over the same files), and every figure is the best of several tries.
 
+mod live;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write as _};
@@ -50,7 +52,8 @@ pub(crate) fn run(size: Size) -> Result<()> {
     }
     shell("cargo", &["build", "--release"])?;
     let bench = Bench::new(size)?;
-    let figures = bench.measure()?;
+    let mut figures = bench.measure()?;
+    figures.extend(live::measure(&bench, size)?);
     report(size, &figures)
 }
 
@@ -144,9 +147,13 @@ impl Bench {
     }
 
     fn best(&self, tries: usize, arguments: &[&str]) -> Result<Cost> {
+        self.best_with(tries, arguments, &[])
+    }
+
+    fn best_with(&self, tries: usize, arguments: &[&str], environment: &[(&str, &str)]) -> Result<Cost> {
         let mut best: Option<Cost> = None;
         for _ in 0..tries {
-            let cost = self.cost(arguments)?;
+            let cost = self.cost_with(arguments, environment)?;
             if best.is_none_or(|best| cost.wall_s < best.wall_s) {
                 best = Some(cost);
             }
@@ -156,11 +163,16 @@ impl Bench {
 
     /// Runs the program under GNU time.
     fn cost(&self, arguments: &[&str]) -> Result<Cost> {
+        self.cost_with(arguments, &[])
+    }
+
+    fn cost_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Result<Cost> {
         let start = Instant::now();
         let output = Command::new("/usr/bin/time")
             .args(["-f", "%U %S %M"])
             .arg(&self.program)
             .args(arguments)
+            .envs(environment.iter().copied())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .output()
@@ -192,6 +204,22 @@ impl Bench {
              prompt: \"{{{{ question }}}} Answer with the number only.\"\n    scorers: [{{type: exact}}]\n"
         );
         write_atomic(&self.path(&format!("{name}.yaml")), suite.as_bytes())?;
+        Ok(())
+    }
+
+    /// One task that the provider echoes.
+    fn write_live_suite(&self, items: u64) -> Result<()> {
+        let data = self.path(&format!("live-{items}.jsonl"));
+        let mut file = BufWriter::new(std::fs::File::create(&data)?);
+        for i in 0..items {
+            writeln!(file, r#"{{"id":"q{i:07}","input":"What is {i} plus {}?","target":"none"}}"#, i % 97)?;
+        }
+        file.flush()?;
+        let suite = format!(
+            "name: bench\nmodels: [{{id: mock, model: \"openai:mock\"}}]\ntasks:\n  - id: echo\n    \
+             dataset: {{format: jsonl, path: live-{items}.jsonl, id: id}}\n    scorers: [{{type: exact}}]\n"
+        );
+        write_atomic(&self.path(&format!("live-{items}.yaml")), suite.as_bytes())?;
         Ok(())
     }
 

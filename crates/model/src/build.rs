@@ -234,6 +234,7 @@ impl<'a> BuildModel<'a> {
             wire,
             endpoint,
             lane,
+            last_address: std::sync::Mutex::default(),
             clock: Arc::clone(&self.surroundings.clock),
             missing,
             surroundings,

@@ -1,6 +1,6 @@
 //! A model behind an endpoint: encode, wait for a place, ask, understand, try again or give up.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use proofmark_artefact::picture;
@@ -31,6 +31,7 @@ pub(crate) struct Live {
     pub(crate) wire: Box<dyn Wire>,
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) lane: String,
+    pub(crate) last_address: Mutex<Option<(String, Url)>>,
     pub(crate) clock: Clock,
     /// What is missing before anything can be asked.
     pub(crate) missing: Option<Stop>,
@@ -75,8 +76,7 @@ impl Live {
             Ok(call) => call,
             Err(why) => return Ok(Reply::failed(Class::Unsupported, why).into()),
         };
-        let url = Url::parse(&format!("{}{}", self.endpoint.base, call.path));
-        let Ok(url) = url else {
+        let Some(url) = self.address(&call.path) else {
             return Ok(Reply::failed(Class::BadRequest, "the model's name does not fit into an address").into());
         };
         let guess = guess_tokens(&ask, &call);
@@ -152,6 +152,19 @@ impl Live {
             }
         }
         unreachable!("attempts end by themselves")
+    }
+
+    /// The address of a call. A model has one or two, so that the last one is most often the next one.
+    fn address(&self, path: &str) -> Option<Url> {
+        let mut last = self.last_address.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, url)) = &*last
+            && known == path
+        {
+            return Some(url.clone());
+        }
+        let url = Url::parse(&format!("{}{path}", self.endpoint.base)).ok()?;
+        *last = Some((path.to_owned(), url.clone()));
+        Some(url)
     }
 
     /// What a result means for the sample.

@@ -683,8 +683,9 @@ fn run_with_picture(dir: &Path, change: impl FnOnce(&mut Image)) -> PathBuf {
 #[test]
 fn pictures_are_held_against_the_records_that_name_them() {
     type Tamper = fn(&Path);
+    type Case = (&'static str, fn(&mut Image), Tamper, &'static [&'static str]);
     let unnamed: Tamper = |path| put(path.parent().unwrap(), "notes.txt", b"mine");
-    let cases: [(&str, fn(&mut Image), Tamper, &[&str]); 9] = [
+    let cases: [Case; 9] = [
         ("nothing", |_| (), |_| (), &[]),
         ("another width", |image| image.width = 4, |_| (), &["V082"]),
         ("another size", |image| image.bytes += 1, |_| (), &["V082"]),

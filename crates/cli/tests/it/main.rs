@@ -17,6 +17,7 @@ mod images;
 mod kill;
 #[cfg(test)]
 mod live;
+#[cfg(test)]
 mod mock_provider;
 #[cfg(test)]
 mod outcome;

@@ -290,7 +290,7 @@ suite.yaml:5:6: unknown key `name`
   |
 5 |   - {name: small, model: "openai:gpt-4.1-mini"}
   |      ^^^^
-hint: expected one of `id`, `model`, `params`
+hint: expected one of `id`, `model`, `params`, `base_url`, `api`, `api_key_env`, `headers`, `output`, `command`, `price`, `limits`
 "##,
     ),
     (

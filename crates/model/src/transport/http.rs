@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::retry::retry_after;
 use crate::class::Class;
 use crate::wire::frame::Frames;
-use crate::wire::{Call, Completion, Refused, Then, Wire, WireError};
+use crate::wire::{Completion, Refused, Then, Wire, WireError};
 
 /// The largest reply: pictures come as text inside of JSON.
 const MAX_REPLY: usize = 128 << 20;
@@ -54,10 +54,9 @@ const REQUEST_IDS: [&str; 6] =
 /// Sends one request and reads its reply.
 pub(crate) async fn exchange(
     client: &reqwest::Client,
-    url: reqwest::Url,
-    headers: HeaderMap,
+    request: reqwest::Request,
     wire: &dyn Wire,
-    call: Call,
+    streamed: bool,
     deadlines: &Deadlines,
 ) -> Exchange {
     let start = Instant::now();
@@ -70,23 +69,22 @@ pub(crate) async fn exchange(
         latency: Duration::ZERO,
         response_bytes: 0,
     };
-    let streamed = call.streamed;
-    let request = client.post(url).headers(headers).body(call.body);
-    let whole = tokio::time::timeout(deadlines.total, talk(request, wire, streamed, deadlines, start, &mut seen)).await;
+    let sent = client.execute(request);
+    let whole = tokio::time::timeout(deadlines.total, talk(sent, wire, streamed, deadlines, start, &mut seen)).await;
     seen.result = whole.unwrap_or_else(|_| Err(timed_out("the last byte", deadlines.total)));
     seen.latency = start.elapsed();
     seen
 }
 
 async fn talk(
-    request: reqwest::RequestBuilder,
+    sent: impl Future<Output = reqwest::Result<reqwest::Response>>,
     wire: &dyn Wire,
     streamed: bool,
     deadlines: &Deadlines,
     start: Instant,
     seen: &mut Exchange,
 ) -> Result<Completion, Failure> {
-    let response = match tokio::time::timeout(deadlines.first_byte, request.send()).await {
+    let response = match tokio::time::timeout(deadlines.first_byte, sent).await {
         Err(_) => return Err(timed_out("the first byte", deadlines.first_byte)),
         Ok(Err(error)) => return Err(broken(&error, deadlines)),
         Ok(Ok(response)) => response,

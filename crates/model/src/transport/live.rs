@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use proofmark_artefact::picture;
-use proofmark_artefact::record::{Image, Output, Usage};
+use bytes::Bytes;
+use proofmark_artefact::record::{Output, Usage};
 use proofmark_artefact::telemetry::{Attempt, AttemptOutcome};
 use proofmark_artefact::text::visible;
-use proofmark_canon::{Digest, id};
+use proofmark_canon::id;
 use reqwest::Url;
 use tokio::time::Instant;
 
@@ -80,6 +80,7 @@ impl Live {
             return Ok(Reply::failed(Class::BadRequest, "the model's name does not fit into an address").into());
         };
         let guess = guess_tokens(&ask, &call);
+        let body = Bytes::from(call.body);
         let seed = ask.request.seed.get();
         for attempt in 1.. {
             let arrived = Instant::now();
@@ -91,8 +92,10 @@ impl Live {
             }
             let at = (self.clock)();
             let Endpoint { client, headers, deadlines, .. } = &*self.endpoint;
-            let request_bytes = call.body.len() as u64;
-            let mut seen = exchange(client, url.clone(), headers.clone(), &*self.wire, call.clone(), deadlines).await;
+            let mut request = reqwest::Request::new(reqwest::Method::POST, url.clone());
+            headers.clone_into(request.headers_mut());
+            *request.body_mut() = Some(body.clone().into());
+            let mut seen = exchange(client, request, &*self.wire, call.streamed, deadlines).await;
             let result = std::mem::replace(&mut seen.result, Err(Failure::Broken(Class::Network, String::new())));
             match weight(&result) {
                 Some(weight) => pass.dead(weight),
@@ -135,7 +138,7 @@ impl Live {
                 model_returned: facts.model,
                 ordinal: ask.hint.ordinal,
                 outcome,
-                request_bytes,
+                request_bytes: body.len() as u64,
                 request_id: seen.request_id,
                 response_bytes: seen.response_bytes,
                 retry_after_ms: seen.retry_after.map(millis),
@@ -227,19 +230,13 @@ impl Live {
         let mut blobs = Vec::new();
         let mut facts = Vec::new();
         for image in images {
-            let seen = match picture::sniff(&image.bytes) {
-                Ok(seen) => seen,
+            match Blob::picture(image.bytes) {
+                Ok((image, blob)) => {
+                    facts.push(image);
+                    blobs.push(blob);
+                }
                 Err(error) => return failed(Class::Malformed, format!("what came is no picture: {error}")),
-            };
-            let digest = Digest::of(&image.bytes);
-            facts.push(Image {
-                bytes: image.bytes.len() as u64,
-                digest,
-                height: seen.height,
-                media_type: seen.media_type.to_owned(),
-                width: seen.width,
-            });
-            blobs.push(Blob { digest, media_type: seen.media_type.to_owned(), bytes: image.bytes });
+            }
         }
         let output = Output {
             answered_by: model,

@@ -2,6 +2,7 @@
 
 mod classes;
 mod faults;
+mod features;
 mod manners;
 mod money;
 mod secrets;

@@ -156,7 +156,7 @@ impl Settings {
         Some(hub)
     }
 
-    fn cache_dir(&self) -> Option<PathBuf> {
+    pub(crate) fn cache_dir(&self) -> Option<PathBuf> {
         let path = |name| self.environment.get(name).map(PathBuf::from);
         path("PROOFMARK_CACHE_DIR")
             .or_else(|| path("XDG_CACHE_HOME").map(|dir| dir.join("proofmark")))

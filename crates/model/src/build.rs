@@ -101,6 +101,11 @@ impl Surroundings {
         })
     }
 
+    /// Where a program is, as the environment's PATH has it.
+    pub fn find_program(&self, name: &str) -> Option<PathBuf> {
+        runner::find_in_path(name, (self.variable)("PATH").as_deref())
+    }
+
     /// The address of a preset as the environment has it: another one, or the preset's own with its variables filled in.
     pub fn base_of(&self, preset: &Preset) -> Result<(String, Option<&'static str>), BuildError> {
         if let Some(base) = self.text(preset.base_env) {

@@ -22,4 +22,5 @@ mod wire;
 pub use ask::{Ask, Asked, AttemptLog, Blob, File, Hint, Model, Reply, Request, Stop, Turn};
 pub use build::{BuildError, BuildModel, SeedUse, Surroundings, check_params, seed_use};
 pub use class::Class;
+pub use runner::{KnownProgram, known_programs};
 pub use secret::Secret;

@@ -8,6 +8,8 @@ mod compare;
 #[cfg(test)]
 mod determinism;
 #[cfg(test)]
+mod doctor;
+#[cfg(test)]
 mod golden;
 #[cfg(test)]
 mod hostile;
@@ -17,6 +19,7 @@ mod images;
 mod kill;
 #[cfg(test)]
 mod live;
+#[cfg(test)]
 mod mock_provider;
 #[cfg(test)]
 mod outcome;

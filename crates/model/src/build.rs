@@ -292,7 +292,7 @@ fn stop_of(error: BuildError) -> Stop {
 }
 
 /// Who speaks for a model.
-enum Speaker {
+pub(crate) enum Speaker {
     /// With its parameters.
     Offline(&'static [&'static str]),
     Program,
@@ -300,7 +300,7 @@ enum Speaker {
 }
 
 impl Speaker {
-    fn of(plan: &ModelPlan) -> Result<Self, BuildError> {
+    pub(crate) fn of(plan: &ModelPlan) -> Result<Self, BuildError> {
         match plan.provider() {
             "offline" => Self::of_offline(plan),
             "command" => Ok(Self::Program),
@@ -422,7 +422,7 @@ pub fn check_params(plan: &ModelPlan, merged: &Map) -> Result<(), BuildError> {
     Ok(())
 }
 
-fn known_params(plan: &ModelPlan, speaker: &Speaker) -> Vec<&'static str> {
+pub(crate) fn known_params(plan: &ModelPlan, speaker: &Speaker) -> Vec<&'static str> {
     match speaker {
         Speaker::Offline(own) => own.iter().chain(&COMMON).copied().collect(),
         Speaker::Program => runner::known_params(plan.model_id()).to_vec(),

@@ -10,6 +10,8 @@
 pub mod ask;
 pub mod build;
 pub mod class;
+#[cfg(test)]
+mod docs;
 pub mod offline;
 mod params;
 pub mod preset;

@@ -35,7 +35,7 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable { name: "XDG_CACHE_HOME", help: "See `PROOFMARK_CACHE_DIR`." },
     Variable { name: "HOME", help: "See `PROOFMARK_CACHE_DIR`." },
-    Variable { name: "PATH", help: "Where programs of `command` scorers are found." },
+    Variable { name: "PATH", help: "Where programs of `command` scorers and `command:` models are found." },
     Variable {
         name: "PROOFMARK_OFFLINE_JITTER_MS",
         help: "Makes offline models wait up to this long, differently in each run, to test what is around them.",

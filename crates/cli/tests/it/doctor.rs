@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use proofmark_model::Secret;
-use proofmark_serve::mock::{Config, Fault, Faults, Server, Times, serve};
+use proofmark_model::offline::Script;
+use proofmark_serve::mock::{Answers, Config, Fault, Faults, Server, Times, serve};
 use proofmark_testkit::command::{Call, Ran, TestEnv};
 use serde_json::Value;
 
@@ -216,6 +217,39 @@ fn what_cannot_be_checked_exits_with_2() {
     env.run(&["doctor", "--images"]).expect(2);
     let env = suite(&["{id: m, model: \"opneai:m\"}"]);
     env.run(&["doctor", "suite.yaml"]).expect(2).complains(&["did you mean `openai`?"]);
+}
+
+/// Copies the example, with another port in its suite.
+fn example(server: &Server) -> TestEnv {
+    let env = empty();
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/live-mock");
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap();
+    env.put("suite.yaml", read("suite.yaml").replace("http://127.0.0.1:8099", &server.base_url()));
+    env.put("data/capitals.jsonl", read("data/capitals.jsonl"));
+    env
+}
+
+#[test]
+fn the_example_runs_as_its_page_says_in_any_weather() {
+    let script = include_bytes!("../../../../examples/live-mock/answers.yaml");
+    let script = || Answers::Script(Box::new(Script::load_bytes(script, "answers.yaml").unwrap()));
+    let calm = provider(Config { answers: script(), ..Config::default() });
+    let env = example(&calm);
+    env.run(&["doctor", "suite.yaml"]).expect(0).says(&["ok    chat", "ok    native", "2 ok"]);
+    let ran = env.run(&["run", "suite.yaml", "--run-dir", "calm"]).expect(0);
+    assert_eq!(ran.stdout.matches("62.5%").count(), 4, "{ran}");
+    let faults = "429=20,500=10,truncated=10".parse().unwrap();
+    let stormy = provider(Config { answers: script(), faults, ..Config::default() });
+    // The same place, so that the suite is the same.
+    let mut call = env.call(&["run", "suite.yaml", "--run-dir", "stormy"]);
+    for name in ["PROOFMARK_COMPATIBLE_BASE_URL", "OLLAMA_BASE_URL"] {
+        let path = if name.starts_with("OLLAMA") { "" } else { "/v1" };
+        call = call.env(name, format!("{}{path}", stormy.base_url()));
+    }
+    call.run().expect(0);
+    env.run(&["diff", "calm", "stormy", "--fail-on", "bytes"]).expect(0);
+    let attempts = |dir: &str| env.text(&format!("{dir}/telemetry.jsonl")).lines().count();
+    assert_eq!((attempts("calm"), attempts("stormy")), (32, 45));
 }
 
 #[test]

@@ -62,6 +62,18 @@ pub enum Command {
     Report(ReportArgs),
     /// Check a suite or a run directory and list every finding
     Validate(ValidateArgs),
+    /// List providers, their addresses and which keys are set
+    ///
+    /// A model is named `provider:model-id`. Keys are shown by the name of their variable, never by their value.
+    Models(ModelsArgs),
+    /// Check a suite's models with one tiny call each
+    ///
+    /// Each model is asked to reply with one word, with its own parameters; no prompt of the suite is sent and nothing is
+    /// written. Says what is wrong and what to do about it. Without a suite, looks at the surroundings: which keys are
+    /// set, the cache, proxies, programs.
+    ///
+    /// Exits 1 when a model cannot be asked, 2 when the suite cannot be read.
+    Doctor(DoctorArgs),
     /// Serve a provider that is none, to try and test pipelines
     ///
     /// Speaks the languages of OpenAI, Anthropic, Gemini, Ollama, Mistral, Cohere and Cloudflare on loopback. The answer
@@ -297,6 +309,37 @@ pub struct ValidateArgs {
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
     /// How to print the findings
+    #[arg(long, value_enum, default_value_t = TextOrJson::Text, value_name = "FORMAT")]
+    pub format: TextOrJson,
+}
+
+#[derive(Debug, Args)]
+pub struct ModelsArgs {
+    /// Print the built-in price table instead
+    ///
+    /// List prices in US dollars a million tokens, true on the day that the table names. A suite's `price` wins over it.
+    #[arg(long)]
+    pub prices: bool,
+    /// How to print the list
+    #[arg(long, value_enum, default_value_t = TextOrJson::Text, value_name = "FORMAT")]
+    pub format: TextOrJson,
+}
+
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// The suite whose models are asked
+    #[arg(value_name = "SUITE")]
+    pub suite: Option<PathBuf>,
+    /// Ask only these models (repeatable)
+    #[arg(long, value_name = "ID", requires = "suite")]
+    pub model: Vec<String>,
+    /// Ask models that make pictures too; each makes one, which costs money
+    #[arg(long, requires = "suite")]
+    pub images: bool,
+    /// Where the suite's paths start [default: the suite's folder]
+    #[arg(long, value_name = "DIR", requires = "suite")]
+    pub root: Option<PathBuf>,
+    /// How to print the result
     #[arg(long, value_enum, default_value_t = TextOrJson::Text, value_name = "FORMAT")]
     pub format: TextOrJson,
 }

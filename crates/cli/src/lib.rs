@@ -48,6 +48,8 @@ fn dispatch(cli: Cli, settings: &Settings) -> Result<Exit, Failure> {
         Command::Diff(args) => commands::diff::run(&args, settings),
         Command::Report(args) => commands::report::run(&args, settings),
         Command::Validate(args) => commands::validate::run(&args, settings),
+        Command::Models(args) => commands::models::run(&args, settings),
+        Command::Doctor(args) => commands::doctor::run(&args, settings),
         Command::MockProvider(args) => commands::mock_provider::run(args, settings),
         Command::Schema(args) => commands::schema::run(&args, settings),
         Command::Completions(args) => commands::completions::run(&args, settings),

@@ -35,7 +35,7 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable { name: "XDG_CACHE_HOME", help: "See `PROOFMARK_CACHE_DIR`." },
     Variable { name: "HOME", help: "See `PROOFMARK_CACHE_DIR`." },
-    Variable { name: "PATH", help: "Where programs of `command` scorers are found." },
+    Variable { name: "PATH", help: "Where programs of `command` scorers and `command:` models are found." },
     Variable {
         name: "PROOFMARK_OFFLINE_JITTER_MS",
         help: "Makes offline models wait up to this long, differently in each run, to test what is around them.",
@@ -156,7 +156,7 @@ impl Settings {
         Some(hub)
     }
 
-    fn cache_dir(&self) -> Option<PathBuf> {
+    pub(crate) fn cache_dir(&self) -> Option<PathBuf> {
         let path = |name| self.environment.get(name).map(PathBuf::from);
         path("PROOFMARK_CACHE_DIR")
             .or_else(|| path("XDG_CACHE_HOME").map(|dir| dir.join("proofmark")))

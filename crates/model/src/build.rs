@@ -101,6 +101,11 @@ impl Surroundings {
         })
     }
 
+    /// Where a program is, as the environment's PATH has it.
+    pub fn find_program(&self, name: &str) -> Option<PathBuf> {
+        runner::find_in_path(name, (self.variable)("PATH").as_deref())
+    }
+
     /// The address of a preset as the environment has it: another one, or the preset's own with its variables filled in.
     pub fn base_of(&self, preset: &Preset) -> Result<(String, Option<&'static str>), BuildError> {
         if let Some(base) = self.text(preset.base_env) {
@@ -288,7 +293,7 @@ fn stop_of(error: BuildError) -> Stop {
 }
 
 /// Who speaks for a model.
-enum Speaker {
+pub(crate) enum Speaker {
     /// With its parameters.
     Offline(&'static [&'static str]),
     Program,
@@ -296,7 +301,7 @@ enum Speaker {
 }
 
 impl Speaker {
-    fn of(plan: &ModelPlan) -> Result<Self, BuildError> {
+    pub(crate) fn of(plan: &ModelPlan) -> Result<Self, BuildError> {
         match plan.provider() {
             "offline" => Self::of_offline(plan),
             "command" => Ok(Self::Program),
@@ -418,7 +423,7 @@ pub fn check_params(plan: &ModelPlan, merged: &Map) -> Result<(), BuildError> {
     Ok(())
 }
 
-fn known_params(plan: &ModelPlan, speaker: &Speaker) -> Vec<&'static str> {
+pub(crate) fn known_params(plan: &ModelPlan, speaker: &Speaker) -> Vec<&'static str> {
     match speaker {
         Speaker::Offline(own) => own.iter().chain(&COMMON).copied().collect(),
         Speaker::Program => runner::known_params(plan.model_id()).to_vec(),

@@ -10,6 +10,8 @@
 pub mod ask;
 pub mod build;
 pub mod class;
+#[cfg(test)]
+mod docs;
 pub mod offline;
 mod params;
 pub mod preset;
@@ -22,4 +24,5 @@ mod wire;
 pub use ask::{Ask, Asked, AttemptLog, Blob, File, Hint, Model, Reply, Request, Stop, Turn};
 pub use build::{BuildError, BuildModel, SeedUse, Surroundings, check_params, seed_use};
 pub use class::Class;
+pub use runner::{KnownProgram, known_programs};
 pub use secret::Secret;

@@ -17,7 +17,7 @@ pub(crate) const FIXED_MEMBERS: [&str; 9] =
 
 /// What a value must be.
 #[derive(Clone, Copy)]
-enum Kind {
+pub(crate) enum Kind {
     Number(f64, f64),
     Whole(u64, u64),
     Flag,
@@ -33,7 +33,7 @@ enum Kind {
 }
 
 /// What each parameter may hold.
-const KINDS: &[(&str, Kind)] = &[
+pub(crate) const KINDS: &[(&str, Kind)] = &[
     ("temperature", Kind::Number(0.0, 10.0)),
     ("top_p", Kind::Number(0.0, 1.0)),
     ("max_tokens", Kind::Whole(1, 1 << 32)),

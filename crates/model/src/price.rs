@@ -12,7 +12,7 @@ use crate::preset::Preset;
 pub const AS_OF: &str = "2025-12-01";
 
 /// Provider, beginning of the model's name, US dollars a million input and output tokens. The longest beginning wins.
-const TABLE: &[(&str, &str, f64, f64)] = &[
+pub const TABLE: &[(&str, &str, f64, f64)] = &[
     ("openai", "gpt-5", 1.25, 10.0),
     ("openai", "gpt-5-mini", 0.25, 2.0),
     ("openai", "gpt-5-nano", 0.05, 0.4),

@@ -3,10 +3,12 @@
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod diff;
+pub(crate) mod doctor;
 pub(crate) mod estimate;
 pub(crate) mod init;
 pub(crate) mod man;
 pub(crate) mod mock_provider;
+pub(crate) mod models;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;

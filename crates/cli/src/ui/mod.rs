@@ -4,3 +4,4 @@ pub(crate) mod progress;
 pub(crate) mod results;
 pub(crate) mod style;
 pub(crate) mod table;
+pub(crate) mod wrap;

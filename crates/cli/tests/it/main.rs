@@ -8,6 +8,8 @@ mod compare;
 #[cfg(test)]
 mod determinism;
 #[cfg(test)]
+mod doctor;
+#[cfg(test)]
 mod golden;
 #[cfg(test)]
 mod hostile;

@@ -29,6 +29,18 @@ pub use scripted::Script;
 /// The models of this provider.
 pub const NAMES: [&str; 5] = ["echo", "scripted", "noisy", "faulty", "painter"];
 
+/// One line for people about a model of this provider.
+pub fn about(name: &str) -> &'static str {
+    match name {
+        "echo" => "repeats the last user message",
+        "scripted" => "answers from a file",
+        "noisy" => "is right with a probability",
+        "faulty" => "fails on a schedule",
+        "painter" => "makes a picture (`output: image`)",
+        _ => "",
+    }
+}
+
 /// The parameters of a model, or `None` when there is no such model.
 pub(crate) fn known_params(name: &str) -> Option<&'static [&'static str]> {
     match name {

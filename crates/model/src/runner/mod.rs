@@ -63,6 +63,26 @@ pub(crate) fn build(plan: &ModelPlan, context: &RunnerContext) -> Result<Arc<dyn
     Ok(Arc::new(model::Program::new(recipe, version, context)))
 }
 
+/// A program that is known by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownProgram {
+    /// After `command:`.
+    pub name: &'static str,
+    /// What is started.
+    pub program: &'static str,
+    /// What to do when it is not there.
+    pub install: &'static str,
+}
+
+/// Every program that is known by name.
+pub fn known_programs() -> impl Iterator<Item = KnownProgram> {
+    let known =
+        |preset: &preset::Preset| KnownProgram { name: preset.name, program: preset.program, install: preset.install };
+    preset::ALL.iter().map(known)
+}
+
+pub(crate) use recipe::find_in_path;
+
 /// The programs that are known by name.
 pub(crate) fn preset_names() -> impl Iterator<Item = &'static str> {
     preset::ALL.iter().map(|preset| preset.name)

@@ -292,16 +292,22 @@ fn environment(
 
 /// The program's absolute path. A name is looked up in PATH; a name with a slash is a path, relative to the suite.
 fn find_program(name: &str, context: &RunnerContext) -> Option<PathBuf> {
-    let is_program = |path: &Path| {
-        std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    };
     if name.contains('/') {
         let path = std::path::absolute(context.root.join(name)).ok()?;
         return is_program(&path).then_some(path);
     }
+    find_in_path(name, context.path.as_deref())
+}
+
+/// Looks a name up in a PATH.
+pub(crate) fn find_in_path(name: &str, path: Option<&OsStr>) -> Option<PathBuf> {
     // A relative entry would be looked up from wherever we happen to be.
-    let mut entries = context.path.iter().flat_map(std::env::split_paths).filter(|entry| entry.is_absolute());
+    let mut entries = path.into_iter().flat_map(std::env::split_paths).filter(|entry| entry.is_absolute());
     entries.find_map(|entry| Some(entry.join(name)).filter(|path| is_program(path)))
+}
+
+fn is_program(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
 fn holds(arguments: &[String], placeholder: &str) -> bool {

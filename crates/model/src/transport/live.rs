@@ -66,7 +66,8 @@ enum Verdict {
     Done(Box<Asked>),
     /// Worth another attempt: the failure that stands when there is none.
     Again(Failed, Class, String),
-    Stop(Stop),
+    /// Nothing will come of any question.
+    Stop(Class, Stop),
 }
 
 impl Live {
@@ -114,7 +115,7 @@ impl Live {
                 },
                 Verdict::Again(..) if pause.is_some() => AttemptOutcome::Retried,
                 Verdict::Again(..) => AttemptOutcome::Failed,
-                Verdict::Stop(_) => AttemptOutcome::Stopped,
+                Verdict::Stop(..) => AttemptOutcome::Stopped,
             };
             let class = match &verdict {
                 Verdict::Done(asked) => match &asked.reply {
@@ -122,7 +123,7 @@ impl Live {
                     Reply::Failed { class, .. } => Some(class.clone()),
                 },
                 Verdict::Again(_, class, _) => Some(class.as_str().to_owned()),
-                Verdict::Stop(_) => Some(Class::Auth.as_str().to_owned()),
+                Verdict::Stop(class, _) => Some(class.as_str().to_owned()),
             };
             ask.log.attempt(&Attempt {
                 at: id::rfc3339(at),
@@ -147,7 +148,7 @@ impl Live {
             });
             match verdict {
                 Verdict::Done(asked) => return Ok(*asked),
-                Verdict::Stop(stop) => return Err(self.endpoint.stopped.get_or_init(|| stop).clone()),
+                Verdict::Stop(_, stop) => return Err(self.endpoint.stopped.get_or_init(|| stop).clone()),
                 Verdict::Again(_, class, message) => match pause {
                     Some(pause) => tokio::time::sleep(pause).await,
                     None => return Ok(Reply::failed(class, message).into()),
@@ -196,13 +197,14 @@ impl Live {
                         };
                         Verdict::Again(why, refused.class, message.to_owned())
                     }
-                    Then::Stop => Verdict::Stop(Stop {
-                        message: format!("`{}` at {}: {words}", self.model, self.endpoint.base),
-                        hint: Some(match refused.class {
-                            Class::Auth => "check the key and the account; nothing more was asked".to_owned(),
-                            _ => "check the model's name and the address; nothing more was asked".to_owned(),
-                        }),
-                    }),
+                    Then::Stop => {
+                        let hint = match refused.class {
+                            Class::Auth => "check the key and the account; nothing more was asked",
+                            _ => "check the model's name and the address; nothing more was asked",
+                        };
+                        let message = format!("`{}` at {}: {words}", self.model, self.endpoint.base);
+                        Verdict::Stop(refused.class, Stop { message, hint: Some(hint.to_owned()) })
+                    }
                 }
             }
         }

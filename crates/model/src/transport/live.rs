@@ -15,7 +15,7 @@ use super::breaker::Weight;
 use super::endpoint::Endpoint;
 use super::http::{Exchange, Failure, exchange};
 use super::limit::Signal;
-use super::retry::Failed;
+use super::retry::{Failed, LONGEST_ASKED};
 use crate::ask::{Ask, Asked, Asking, Blob, Model, Reply, Stop, Turn};
 use crate::class::Class;
 use crate::wire::{Call, Completion, Finish, Then, Wire};
@@ -102,7 +102,14 @@ impl Live {
                 Some(weight) => pass.dead(weight),
                 None => pass.alive(),
             }
-            let (facts, verdict) = (Facts::of(&result), self.judge(result));
+            let (facts, mut verdict) = (Facts::of(&result), self.judge(result));
+            if let (Verdict::Again(_, class, _), Some(asked)) = (&verdict, seen.retry_after)
+                && asked > LONGEST_ASKED
+            {
+                let message = format!("{} asks to be left alone for {} s", self.endpoint.base, asked.as_secs());
+                let hint = Some("a limit of the account is used up; wait".to_owned());
+                verdict = Verdict::Stop(*class, Stop { message, hint });
+            }
             permit.leave(signal(&verdict, &seen), facts.tokens);
             let pause = match &verdict {
                 Verdict::Again(why, ..) => self.endpoint.patience.pause(attempt, *why, seen.retry_after, seed),

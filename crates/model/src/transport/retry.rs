@@ -15,8 +15,9 @@ pub(crate) struct Patience {
 
 /// The longest pause we choose ourselves.
 const LONGEST: Duration = Duration::from_secs(30);
-/// The longest pause that a provider may ask for. Beyond it the sample fails: a run that sleeps for hours looks dead.
-const LONGEST_ASKED: Duration = Duration::from_secs(120);
+/// The longest pause that a provider may ask for. Beyond it the run stops: one that sleeps for hours looks dead, and
+/// one that goes on would only be refused again.
+pub(super) const LONGEST_ASKED: Duration = Duration::from_secs(120);
 /// A deadline that has passed is likely to pass again, and the work may have been paid for.
 const TIMEOUT_RETRIES: u32 = 1;
 

@@ -68,6 +68,22 @@ fn a_pause_that_the_provider_asks_for_is_kept() {
 }
 
 #[test]
+fn a_provider_that_wants_to_be_left_alone_for_an_hour_is() {
+    let server = provider(Config {
+        faults: "429=100".parse().unwrap(),
+        retry_after_secs: Some(3600),
+        ..Config::default()
+    });
+    let env = env();
+    questions(&env, 200);
+    suite(&env, "  - {id: m, model: \"openai:mock-1\"}", "");
+    let ran = call_live(&env, &server, &["run", "suite.yaml", "--run-dir", "run"]).run();
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("left alone for 3600 s") && ran.stderr.contains("--resume"), "{}", ran.stderr);
+    assert!(server.stats().requests <= 16, "{}", server.stats().requests);
+}
+
+#[test]
 fn a_dead_endpoint_holds_up_no_other_and_burns_no_retries() {
     let server = provider(Config::default());
     let env = env();

@@ -7,7 +7,10 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _};
 
 /// Signs certificates. No system trusts it.
-pub struct Authority(Identity);
+pub struct Authority {
+    name: String,
+    own: Identity,
+}
 
 /// A certificate with its key, in DER.
 pub struct Identity {
@@ -28,7 +31,7 @@ pub enum Validity {
 }
 
 impl Authority {
-    pub fn new() -> Self {
+    pub fn new(name: &str) -> Self {
         let key = new_key();
         // Basic constraints (2.5.29.19), critical: an authority.
         let extension = sequence(&[
@@ -36,12 +39,13 @@ impl Authority {
             &tlv(BOOLEAN, &[0xff]),
             &tlv(OCTETS, &sequence(&[&tlv(BOOLEAN, &[0xff])])),
         ]);
-        Self(Identity { certificate: sign(AUTHORITY, &key, &key, Validity::Now, &extension), key })
+        let certificate = sign((name, &key), (name, &key), Validity::Now, &extension);
+        Self { name: name.to_owned(), own: Identity { certificate, key } }
     }
 
     /// The certificate as a file of trusted ones holds it.
     pub fn pem(&self) -> String {
-        let text = BASE64.encode(&self.0.certificate);
+        let text = BASE64.encode(&self.own.certificate);
         let lines: Vec<&str> = (0..text.len()).step_by(64).map(|at| &text[at..text.len().min(at + 64)]).collect();
         format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", lines.join("\n"))
     }
@@ -52,17 +56,9 @@ impl Authority {
         // Subject alternative name (2.5.29.17): a name of DNS.
         let names = sequence(&[&tlv(DNS_NAME, host.as_bytes())]);
         let extension = sequence(&[&tlv(OID, &[0x55, 0x1d, 17]), &tlv(OCTETS, &names)]);
-        Identity { certificate: sign(host, &key, &self.0.key, validity, &extension), key }
+        Identity { certificate: sign((host, &key), (&self.name, &self.own.key), validity, &extension), key }
     }
 }
-
-impl Default for Authority {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-const AUTHORITY: &str = "an authority of tests";
 
 const BOOLEAN: u8 = 0x01;
 const INTEGER: u8 = 0x02;
@@ -75,7 +71,10 @@ const SEQUENCE: u8 = 0x30;
 const SET: u8 = 0x31;
 const DNS_NAME: u8 = 0x82;
 
-fn sign(subject: &str, subject_key: &[u8], issuer_key: &[u8], validity: Validity, extension: &[u8]) -> Vec<u8> {
+/// A name and a key, of whom it is for and of whom it is by.
+type Party<'a> = (&'a str, &'a [u8]);
+
+fn sign(subject: Party<'_>, issuer: Party<'_>, validity: Validity, extension: &[u8]) -> Vec<u8> {
     // ecdsa-with-SHA256, id-ecPublicKey, prime256v1.
     let algorithm = sequence(&[&tlv(OID, &[0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 2])]);
     let curve = sequence(&[
@@ -92,13 +91,13 @@ fn sign(subject: &str, subject_key: &[u8], issuer_key: &[u8], validity: Validity
         &tlv(0xa0, &tlv(INTEGER, &[2])),
         &tlv(INTEGER, &[1]),
         &algorithm,
-        &name(AUTHORITY),
+        &name(issuer.0),
         &sequence(&[&tlv(UTC_TIME, from.as_bytes()), &tlv(UTC_TIME, to.as_bytes())]),
-        &name(subject),
-        &sequence(&[&curve, &bits(pair(subject_key).public_key().as_ref())]),
+        &name(subject.0),
+        &sequence(&[&curve, &bits(pair(subject.1).public_key().as_ref())]),
         &tlv(0xa3, &sequence(&[extension])),
     ]);
-    let signature = pair(issuer_key).sign(&SystemRandom::new(), &tbs).expect("bytes that can be signed");
+    let signature = pair(issuer.1).sign(&SystemRandom::new(), &tbs).expect("bytes that can be signed");
     sequence(&[&tbs, &algorithm, &bits(signature.as_ref())])
 }
 

@@ -17,7 +17,7 @@ use crate::ask::{Model, Stop};
 use crate::params::{self, COMMON, FIXED_MEMBERS, LIVE};
 use crate::preset::{Language, PRESETS, Preset};
 use crate::secret::Secret;
-use crate::transport::endpoint::{Address, Endpoint, Manners, is_loopback, merge};
+use crate::transport::endpoint::{Address, Endpoint, Manners, is_loopback, merge, parse_base};
 use crate::transport::live::Live;
 use crate::wire::{self, Wire};
 use crate::{offline, runner};
@@ -220,13 +220,14 @@ impl<'a> BuildModel<'a> {
                 let mut headers: Vec<(&str, &str)> = wire.headers().to_vec();
                 headers.extend(plan.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())));
                 let key = key.as_ref().map(|key| (preset.key_in, key));
+                let variable = &*self.surroundings.variable;
                 let manners = Manners {
                     limits: merge(self.limits, plan.limits),
                     concurrency: self.surroundings.concurrency,
                     first_pause: self.surroundings.first_pause,
                     patience: self.surroundings.patience,
                 };
-                let endpoint = Arc::new(Endpoint::new(&Address { base: &base, key, headers }, &manners)?);
+                let endpoint = Arc::new(Endpoint::new(&Address { base: &base, variable, key, headers }, &manners)?);
                 self.endpoints.borrow_mut().insert(lane.clone(), Arc::clone(&endpoint));
                 endpoint
             }
@@ -257,11 +258,19 @@ impl<'a> BuildModel<'a> {
         base: &str,
         is_users_choice: bool,
     ) -> Result<(String, Option<Secret>), BuildError> {
-        let host = base.split_once("://").map_or(base, |(_, rest)| rest).split(['/', ':']).next().unwrap_or_default();
+        // The client's own reading of the address: two readings of one text are how a key gets lost.
+        let url = parse_base(base)?;
+        let host = url.host_str().unwrap_or_default();
         let may_go = |owner: &Preset| {
-            let own = owner.host().unwrap_or_default();
-            let is_azure = owner.name == "azure" && host.ends_with(".azure.com");
-            is_users_choice || is_loopback(host) || host == own || host == "[" || is_azure || owner.base.is_empty()
+            // Without a word of the suite's, the address is the provider's own or the user's.
+            let is_at_home = owner.name == preset.name && plan.base_url.is_none();
+            let is_azure = owner.name == "azure" && AZURE.iter().any(|domain| host.ends_with(domain));
+            is_users_choice
+                || is_at_home
+                || is_loopback(host)
+                || owner.host() == Some(host)
+                || is_azure
+                || owner.base.is_empty()
         };
         let names: Vec<&str> = match &plan.api_key_env {
             Some(name) => vec![name],
@@ -287,6 +296,9 @@ impl<'a> BuildModel<'a> {
         Ok((names.first().map_or_else(String::new, |name| (*name).to_owned()), None))
     }
 }
+
+/// Where Azure itself answers. Below other names of `azure.com` anybody's machine may answer.
+const AZURE: [&str; 3] = [".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"];
 
 fn stop_of(error: BuildError) -> Stop {
     Stop { message: error.message, hint: error.hint }

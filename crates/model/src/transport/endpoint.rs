@@ -1,5 +1,7 @@
 //! One address that is asked, shared by all models behind it.
 
+use std::ffi::OsString;
+use std::net::IpAddr;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -10,6 +12,7 @@ use reqwest::header::HeaderMap;
 use super::breaker::Breaker;
 use super::http::{Deadlines, header};
 use super::limit::{Gate, Rates};
+use super::proxy;
 use super::retry::Patience;
 use crate::ask::Stop;
 use crate::build::BuildError;
@@ -44,6 +47,8 @@ pub(crate) enum KeyIn {
 /// What an endpoint is made of.
 pub(crate) struct Address<'a> {
     pub(crate) base: &'a str,
+    /// Looks up variables of the environment: those that name proxies.
+    pub(crate) variable: &'a dyn Fn(&str) -> Option<OsString>,
     pub(crate) key: Option<(KeyIn, &'a Secret)>,
     pub(crate) headers: Vec<(&'a str, &'a str)>,
 }
@@ -67,9 +72,8 @@ pub(crate) struct Manners {
 impl Endpoint {
     pub(crate) fn new(address: &Address<'_>, manners: &Manners) -> Result<Self, BuildError> {
         let base = address.base.trim_end_matches('/');
-        let bad = || BuildError::new(format!("`{base}` is not an address"), "write `https://host/path`".to_owned());
-        let url = Url::parse(base).map_err(|_| bad())?;
-        let host = url.host_str().ok_or_else(bad)?;
+        let url = parse_base(base)?;
+        let host = url.host_str().unwrap_or_default();
         let is_local = is_loopback(host);
         if url.scheme() == "http" && !is_local && address.key.is_some() {
             return Err(BuildError::new(
@@ -126,14 +130,22 @@ impl Endpoint {
             .connect_timeout(deadlines.connect)
             .pool_max_idle_per_host(most)
             .tcp_nodelay(true);
-        if is_local {
+        if is_local || proxy::is_never(address.variable) {
             builder = builder.no_proxy();
-            if url.scheme() == "http" {
-                // Nothing will be encrypted: reading the system's roots would cost more than a whole short run.
-                builder = builder.tls_certs_only(std::iter::empty());
-            }
+        } else {
+            proxy::check(address.variable, url.scheme())?;
         }
-        let client = builder.build().map_err(|_| BuildError::new("cannot prepare connections", None))?;
+        if is_local && url.scheme() == "http" {
+            // Nothing will be encrypted: a machine without roots will do, and reading them would cost more than a whole
+            // short run.
+            builder = builder.tls_certs_only([]);
+        }
+        let client = builder.build().map_err(|_| {
+            BuildError::new(
+                "no certificates of authorities were found on this system, so nobody can be trusted",
+                "install them (`ca-certificates`), or let SSL_CERT_FILE name a file that holds them".to_owned(),
+            )
+        })?;
         Ok(Self {
             client,
             base: base.to_owned(),
@@ -149,10 +161,25 @@ impl Endpoint {
     }
 }
 
+/// Reads the address of an endpoint: a scheme, a host, a path, and nothing that may be a secret.
+///
+/// The address is kept in runs and shown in messages. One that cannot be read is not shown either: somebody may have put
+/// a key where the address belongs.
+pub(crate) fn parse_base(base: &str) -> Result<Url, BuildError> {
+    let hint = || "write `https://host/path`; a key belongs into its own variable".to_owned();
+    let url = Url::parse(base).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    let url = url.ok_or_else(|| BuildError::new("what should be the address of a provider is none", hint()))?;
+    if !url.username().is_empty() || url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
+        let host = url.host_str().unwrap_or_default();
+        return Err(BuildError::new(format!("the address on `{host}` holds more than a host and a path"), hint()));
+    }
+    Ok(url)
+}
+
 /// Whether a host is this machine.
 pub(crate) fn is_loopback(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 /// The suite's limits with a model's own on top.
@@ -166,5 +193,39 @@ pub(crate) fn merge(suite: Option<Limits>, model: Option<Limits>) -> Limits {
         connect_timeout: model.connect_timeout.or(suite.connect_timeout),
         first_byte_timeout: model.first_byte_timeout.or(suite.first_byte_timeout),
         total_timeout: model.total_timeout.or(suite.total_timeout),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_host_and_a_path_and_is_not_repeated_otherwise() {
+        for base in ["https://api.openai.com/v1", "http://[::1]:8000", "http://localhost"] {
+            assert!(parse_base(base).is_ok(), "{base}");
+        }
+        for base in [
+            "sk-canary",
+            "https://me:canary@host/v1",
+            "https://canary@host",
+            "https://host/v1?key=canary",
+            "https://host/#canary",
+            "ftp://host/canary",
+            "https:///:canary",
+        ] {
+            let error = parse_base(base).unwrap_err();
+            assert!(!format!("{error:?}").contains("canary"), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn this_machine_has_several_names() {
+        for host in ["localhost", "127.0.0.1", "127.8.8.8", "[::1]", "[::ffff:127.0.0.1]"] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in ["localhost.example", "127.0.0.1.example", "0.0.0.0", "[::2]", "[::ffff:10.0.0.1]", "", "["] {
+            assert!(!is_loopback(host), "{host}");
+        }
     }
 }

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
+use super::broken::{PROXY_REFUSES, before_reply, breaks_rules};
 use super::retry::retry_after;
 use crate::class::Class;
 use crate::wire::frame::Frames;
@@ -14,6 +16,10 @@ use crate::wire::{Completion, Refused, Then, Wire, WireError};
 const MAX_REPLY: usize = 128 << 20;
 /// The largest reply of an error.
 const MAX_REFUSAL: usize = 64 << 10;
+/// A reply from here on waits for its turn.
+const LARGE: u64 = 4 << 20;
+/// How long the end of a stream may take after its last event.
+const LONGEST_REST: Duration = Duration::from_secs(2);
 
 /// When a reply must be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +47,8 @@ pub(crate) struct Exchange {
 pub(crate) enum Failure {
     /// Nothing came back, or it broke off.
     Broken(Class, String),
+    /// Nothing comes through before somebody changes something: a certificate, a proxy.
+    Barred(String),
     /// The provider says no.
     Refused(Refused),
     /// The reply cannot be understood.
@@ -73,6 +81,10 @@ pub(crate) async fn exchange(
     let whole = tokio::time::timeout(deadlines.total, talk(sent, wire, streamed, deadlines, start, &mut seen)).await;
     seen.result = whole.unwrap_or_else(|_| Err(timed_out("the last byte", deadlines.total)));
     seen.latency = start.elapsed();
+    // The connection goes back to the others in two steps, by tasks of its own. Whoever asks before that opens one more.
+    for _ in 0..2 {
+        tokio::task::yield_now().await;
+    }
     seen
 }
 
@@ -86,7 +98,7 @@ async fn talk(
 ) -> Result<Completion, Failure> {
     let response = match tokio::time::timeout(deadlines.first_byte, sent).await {
         Err(_) => return Err(timed_out("the first byte", deadlines.first_byte)),
-        Ok(Err(error)) => return Err(broken(&error, deadlines)),
+        Ok(Err(error)) => return Err(before_reply(&error, deadlines)),
         Ok(Ok(response)) => response,
     };
     seen.first_byte = Some(start.elapsed());
@@ -95,9 +107,17 @@ async fn talk(
     seen.request_id = request_id(response.headers());
     let text = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
     seen.retry_after = retry_after(text("retry-after"), text("retry-after-ms"));
+    if matches!(status, ..200 | 204 | 205) {
+        return Err(Failure::Wire(WireError::malformed(format!(
+            "the reply has status {status}, which holds no answer"
+        ))));
+    }
     if (300..400).contains(&status) {
         let message = format!("the endpoint redirects (status {status}); redirects are not followed");
         return Err(Failure::Wire(WireError::malformed(message)));
+    }
+    if status == 407 {
+        return Err(Failure::Barred(PROXY_REFUSES.to_owned()));
     }
     if status >= 400 {
         // What the body says is a help; a body that cannot be read changes nothing.
@@ -108,6 +128,10 @@ async fn talk(
             refused.class = Class::RateLimited;
         }
         return Err(Failure::Refused(refused));
+    }
+    if let Some(encoding) = encoding(response.headers()) {
+        let message = format!("the reply is encoded as `{encoding}`, which was not asked for");
+        return Err(Failure::Wire(WireError::malformed(message)));
     }
     if streamed && is_stream(response.headers()) {
         return read_stream(response, wire, seen).await;
@@ -122,19 +146,35 @@ fn is_stream(headers: &HeaderMap) -> bool {
     !kind.starts_with("application/json") || kind.contains("stream")
 }
 
+/// How the body is encoded, when it is. We ask for no compression: a small reply may be huge afterwards.
+fn encoding(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(reqwest::header::CONTENT_ENCODING)?;
+    let name = value.to_str().unwrap_or("?").trim().to_ascii_lowercase();
+    (!name.is_empty() && name != "identity").then_some(name)
+}
+
 async fn read_all(mut response: reqwest::Response, most: usize, seen: &mut Exchange) -> Result<Vec<u8>, Failure> {
-    let announced = response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+    let too_long = || Failure::Wire(WireError::malformed(format!("the reply is longer than {most} bytes")));
+    let announced = response.content_length().map_or(0, |length| usize::try_from(length).unwrap_or(usize::MAX));
+    if announced > most {
+        return Err(too_long());
+    }
     let mut body = Vec::with_capacity(announced.min(1 << 20));
+    let mut turn = Turn::default();
     loop {
         match response.chunk().await {
             Ok(Some(chunk)) => {
                 seen.response_bytes += chunk.len() as u64;
                 if body.len() + chunk.len() > most {
-                    return Err(Failure::Wire(WireError::malformed(format!("the reply is longer than {most} bytes"))));
+                    return Err(too_long());
                 }
+                turn.wait(seen.response_bytes).await;
                 body.extend_from_slice(&chunk);
             }
             Ok(None) => return Ok(body),
+            Err(error) if breaks_rules(&error) => {
+                return Err(Failure::Wire(WireError::malformed("the reply breaks the rules of HTTP")));
+            }
             Err(_) => {
                 let message = "the connection ended before the reply did".to_owned();
                 return Err(Failure::Broken(Class::Truncated, message));
@@ -150,6 +190,7 @@ async fn read_stream(
 ) -> Result<Completion, Failure> {
     let mut assembled = wire.assemble();
     let mut frames = Frames::new(wire.framing());
+    let mut turn = Turn::default();
     loop {
         let is_done = match response.chunk().await {
             Ok(Some(chunk)) => {
@@ -158,6 +199,7 @@ async fn read_stream(
                     let message = format!("the stream is longer than {MAX_REPLY} bytes");
                     return Err(Failure::Wire(WireError::malformed(message)));
                 }
+                turn.wait(seen.response_bytes).await;
                 frames.push(&chunk, &mut |frame| assembled.take(&frame.event, &frame.data))
             }
             Ok(None) => {
@@ -168,9 +210,38 @@ async fn read_stream(
             Err(_) => return Err(Failure::Wire(WireError::cut())),
         };
         if is_done.map_err(Failure::Wire)? {
-            // What follows the last event is read to its end, so that the connection can be used again.
-            while let Ok(Some(_)) = response.chunk().await {}
+            read_rest(response).await;
             return assembled.finish().map_err(Failure::Wire);
+        }
+    }
+}
+
+/// Reads what follows the last event, so that the connection can be used again. One that goes on is given up: the
+/// answer is there.
+async fn read_rest(mut response: reqwest::Response) {
+    let mut rest = 0;
+    let reading = async {
+        while let Ok(Some(chunk)) = response.chunk().await
+            && rest < MAX_REFUSAL
+        {
+            rest += chunk.len();
+        }
+    };
+    drop(tokio::time::timeout(LONGEST_REST, reading).await);
+}
+
+/// A turn to hold a large reply. Only a few are held at once: a hundred of the largest would fill the memory.
+#[derive(Default)]
+struct Turn(Option<SemaphorePermit<'static>>);
+
+static TURNS: Semaphore = Semaphore::const_new(4);
+
+impl Turn {
+    /// Waits for a turn as soon as a reply is large.
+    async fn wait(&mut self, length: u64) {
+        if length > LARGE && self.0.is_none() {
+            // Nobody closes it.
+            self.0 = TURNS.acquire().await.ok();
         }
     }
 }
@@ -181,44 +252,8 @@ fn request_id(headers: &HeaderMap) -> Option<String> {
     is_sane.then(|| found.to_owned())
 }
 
-fn timed_out(what: &str, after: Duration) -> Failure {
+pub(super) fn timed_out(what: &str, after: Duration) -> Failure {
     Failure::Broken(Class::Timeout, format!("{what} did not come within {} s", after.as_secs_f64()))
-}
-
-/// Sorts a failure of the connection. The text is our own: the system's differs between machines.
-fn broken(error: &reqwest::Error, deadlines: &Deadlines) -> Failure {
-    if error.is_timeout() {
-        return timed_out("a connection", deadlines.connect);
-    }
-    let mut source: Option<&dyn std::error::Error> = Some(error);
-    let mut text = String::new();
-    while let Some(error) = source {
-        if let Some(io) = error.downcast_ref::<std::io::Error>() {
-            let what = match io.kind() {
-                std::io::ErrorKind::ConnectionRefused => "the connection was refused",
-                std::io::ErrorKind::ConnectionReset => "the connection was reset",
-                std::io::ErrorKind::ConnectionAborted | std::io::ErrorKind::BrokenPipe => "the connection broke",
-                std::io::ErrorKind::UnexpectedEof => "the connection was closed",
-                _ => "",
-            };
-            if !what.is_empty() {
-                return Failure::Broken(Class::Network, what.to_owned());
-            }
-        }
-        text = error.to_string();
-        source = error.source();
-    }
-    let lower = text.to_ascii_lowercase();
-    let what = if lower.contains("certificate") || lower.contains("unknownissuer") || lower.contains("tls") {
-        "the server's certificate is not trusted, or TLS failed"
-    } else if lower.contains("dns") || lower.contains("lookup") || lower.contains("name or service") {
-        "the host's name could not be resolved"
-    } else if error.is_connect() {
-        "no connection could be made"
-    } else {
-        "the connection was closed before a reply came"
-    };
-    Failure::Broken(Class::Network, what.to_owned())
 }
 
 /// A header out of two texts; `None` when they cannot be one.

@@ -185,6 +185,7 @@ impl Live {
             Ok(completion) => self.answer(completion),
             Err(Failure::Broken(Class::Timeout, message)) => Verdict::Again(Failed::TimedOut, Class::Timeout, message),
             Err(Failure::Broken(class, message)) => Verdict::Again(Failed::Passing, class, message),
+            Err(Failure::Barred(message)) => failed(Class::Network, message),
             Err(Failure::Wire(error)) => match error.class {
                 // A reply that makes no sense will make none the second time; one that was cut off may.
                 Class::Malformed => failed(Class::Malformed, self.words(&error.message)),
@@ -306,7 +307,7 @@ impl Facts {
 /// How much a result says that nobody is there; `None` when somebody is.
 fn weight(result: &Result<Completion, Failure>) -> Option<Weight> {
     match result {
-        Err(Failure::Broken(Class::Network, _)) => Some(Weight::Heavy),
+        Err(Failure::Broken(Class::Network, _) | Failure::Barred(_)) => Some(Weight::Heavy),
         Err(Failure::Broken(Class::Timeout, _)) => Some(Weight::Light),
         Err(Failure::Refused(refused)) if refused.class == Class::Server => Some(Weight::Light),
         _ => None,

@@ -5,6 +5,7 @@ mod faults;
 mod features;
 mod manners;
 mod money;
+mod net;
 mod secrets;
 mod wires;
 

@@ -6,14 +6,14 @@ use proofmark_serve::mock::{Config, Fault, Faults, Times};
 
 use super::{call_live, env, provider, questions, suite};
 
-const CANARY: &str = "canary-7f3c9a1e5b2d8046";
+pub(super) const CANARY: &str = "canary-7f3c9a1e5b2d8046";
 
 fn config() -> Config {
     Config { key: Some(proofmark_model::Secret::new(CANARY)), ..Config::default() }
 }
 
 /// Nothing that was written or printed has the key in it, or most of it.
-fn assert_clean(env: &proofmark_testkit::command::TestEnv, printed: &[&str]) {
+pub(super) fn assert_clean(env: &proofmark_testkit::command::TestEnv, printed: &[&str]) {
     let leaks = |bytes: &[u8]| bytes.windows(12).any(|window| CANARY.as_bytes().windows(12).any(|part| part == window));
     for text in printed {
         assert!(!leaks(text.as_bytes()), "{text}");
@@ -106,6 +106,23 @@ fn a_suite_cannot_send_a_key_where_it_does_not_belong() {
             "{id: m, model: \"openai:x\", base_url: \"https://me:pw@h/v1\"}".to_owned(),
             "expected `http://` or `https://`",
         ),
+        // No host of ours, however it is written.
+        (
+            "{id: m, model: \"openai:x\", base_url: \"https://[::ffff:203.0.113.5]/v1\"}".to_owned(),
+            "OPENAI_API_KEY is not set",
+        ),
+        (
+            "{id: m, model: \"azure:x\", base_url: \"https:///models.example/v1\"}".to_owned(),
+            "AZURE_OPENAI_API_KEY is not set",
+        ),
+        (
+            "{id: m, model: \"azure:x\", base_url: \"https://me.cloudapp.azure.com/v1\"}".to_owned(),
+            "AZURE_OPENAI_API_KEY is not set",
+        ),
+        (
+            "{id: m, model: \"openai:x\", base_url: \"https:///api.openai.com:443@models.example/v1\"}".to_owned(),
+            "holds more than a host and a path",
+        ),
         (
             "{id: m, model: \"compatible:x\", base_url: \"http://10.0.0.1/v1\", api_key_env: OWN_API_KEY}".to_owned(),
             "a key would go to `10.0.0.1` unencrypted",
@@ -116,11 +133,20 @@ fn a_suite_cannot_send_a_key_where_it_does_not_belong() {
             .call(&["run", "suite.yaml", "--run-dir", "run"])
             .env("OPENAI_API_KEY", CANARY)
             .env("ANTHROPIC_API_KEY", CANARY)
+            .env("AZURE_OPENAI_API_KEY", CANARY)
             .env("OWN_API_KEY", CANARY)
             .env("AWS_SECRET_ACCESS_KEY", CANARY)
             .run();
         assert_eq!(ran.code, 2, "{model}");
         assert!(ran.stderr.contains(expected), "{model}: {}", ran.stderr);
+        assert_clean(&env, &[&ran.stdout, &ran.stderr]);
+    }
+    // An address of the user's is kept and shown, so it may hold no secret either.
+    suite(&env, "  - {id: m, model: \"openai:mock-1\"}", "");
+    for base in [CANARY, &format!("https://me:{CANARY}@h/v1"), &format!("https://h/v1?key={CANARY}")] {
+        let run = env.call(&["run", "suite.yaml", "--run-dir", "run"]).env("OPENAI_API_KEY", "k");
+        let ran = run.env("OPENAI_BASE_URL", base).run();
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
         assert_clean(&env, &[&ran.stdout, &ran.stderr]);
     }
     // Whoever runs it may.

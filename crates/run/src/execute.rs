@@ -38,6 +38,8 @@ const WINDOW_OF_LANES: usize = 1 << 15;
 const DEFAULT_CONCURRENCY: usize = 16;
 /// How long questions under way may go on when the time is up.
 const GRACE: Duration = Duration::from_secs(30);
+/// How long they may go on when the run has failed: what was paid for should still count, but nobody waits out a pause.
+const GRACE_AFTER_FAILURE: Duration = Duration::from_secs(10);
 /// Finished samples that may wait for the collector.
 const QUEUE: usize = 2048;
 
@@ -151,6 +153,7 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
         purse: Purse::new(options.budget, ready.prices.clone()),
         window,
         failure: Mutex::new(None),
+        failed: watch::channel(false).0,
         stop: options.stop,
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(RunError::Runtime)?;
@@ -230,6 +233,8 @@ struct Shared {
     window: Arc<Semaphore>,
     /// The first thing that went wrong; everyone stops then.
     failure: Mutex<Option<RunError>>,
+    /// Turns true with a failure that is more than a spent budget.
+    failed: watch::Sender<bool>,
     stop: watch::Receiver<bool>,
 }
 
@@ -344,6 +349,7 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
         biased;
         asked = ready.models[unit.model].ask(ask) => asked.map_err(stopped)?,
         _ = stop.changed() => return Ok(None),
+        () = shared.failed_long_ago() => return Ok(None),
     };
     // Stored before it is journalled: what the journal names is there.
     outputs::store(&shared.run_dir, &asked.blobs)?;
@@ -366,9 +372,20 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
 
 impl Shared {
     fn fail(&self, error: RunError) {
+        if !matches!(error, RunError::Budget { .. }) {
+            self.failed.send_replace(true);
+        }
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         // Wakes everyone who waits for a place in the window.
         self.window.close();
+    }
+
+    /// Returns some time after the run has failed.
+    async fn failed_long_ago(&self) {
+        let mut failed = self.failed.subscribe();
+        // The sender lives in `self`.
+        let _ = failed.wait_for(|failed| *failed).await;
+        tokio::time::sleep(GRACE_AFTER_FAILURE).await;
     }
 
     fn has_failed(&self) -> bool {

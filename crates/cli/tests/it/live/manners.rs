@@ -69,11 +69,8 @@ fn a_pause_that_the_provider_asks_for_is_kept() {
 
 #[test]
 fn a_provider_that_wants_to_be_left_alone_for_an_hour_is() {
-    let server = provider(Config {
-        faults: "429=100".parse().unwrap(),
-        retry_after_secs: Some(3600),
-        ..Config::default()
-    });
+    let server =
+        provider(Config { faults: "429=100".parse().unwrap(), retry_after_secs: Some(3600), ..Config::default() });
     let env = env();
     questions(&env, 200);
     suite(&env, "  - {id: m, model: \"openai:mock-1\"}", "");

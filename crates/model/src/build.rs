@@ -232,6 +232,7 @@ impl<'a> BuildModel<'a> {
                 endpoint
             }
         };
+        let missing = missing.or_else(|| endpoint.missing.clone());
         let mut surroundings = vec![("base_url", base)];
         surroundings.extend(from.map(|variable| ("base_url_from", variable.to_owned())));
         Ok(Arc::new(Live {

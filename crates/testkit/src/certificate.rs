@@ -50,6 +50,11 @@ impl Authority {
         format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", lines.join("\n"))
     }
 
+    /// Its own certificate, which no server should show.
+    pub fn own(&self) -> &Identity {
+        &self.own
+    }
+
     /// Signs a certificate for a host.
     pub fn issue(&self, host: &str, validity: Validity) -> Identity {
         let key = new_key();

@@ -73,6 +73,8 @@ fn of_tls(error: &rustls::Error) -> Option<Failure> {
         Bad::NotValidYet | Bad::NotValidYetContext { .. } => "it is not valid yet",
         Bad::NotValidForName | Bad::NotValidForNameContext { .. } => "it is for another host",
         Bad::BadSignature => "its signature is wrong",
+        // What most tools make when they are asked for a certificate, and what no server may show.
+        Bad::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => "it is signed by itself",
         Bad::Revoked => "it was revoked",
         _ => "it is not valid",
     };

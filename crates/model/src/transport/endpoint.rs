@@ -33,6 +33,8 @@ pub(crate) struct Endpoint {
     pub(crate) redactor: Redactor,
     /// Requests at once, at most.
     pub(crate) most: usize,
+    /// What the surroundings lack before anything can be asked.
+    pub(crate) missing: Option<Stop>,
     /// Set by the first reply after which nobody need ask any more.
     pub(crate) stopped: OnceLock<Stop>,
 }
@@ -51,6 +53,15 @@ pub(crate) struct Address<'a> {
     pub(crate) variable: &'a dyn Fn(&str) -> Option<OsString>,
     pub(crate) key: Option<(KeyIn, &'a Secret)>,
     pub(crate) headers: Vec<(&'a str, &'a str)>,
+}
+
+/// Who may sign for a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Roots {
+    /// Whom the system trusts, or SSL_CERT_FILE and SSL_CERT_DIR.
+    System,
+    /// Nobody.
+    None,
 }
 
 /// How many questions at once, when nobody says: a start, and where to stop growing.
@@ -124,28 +135,31 @@ impl Endpoint {
         };
         // rustls has no default provider in this build. Losing the race to install one is fine.
         drop(rustls::crypto::ring::default_provider().install_default());
-        let mut builder = reqwest::Client::builder()
-            .user_agent(concat!("proofmark/", env!("CARGO_PKG_VERSION")))
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(deadlines.connect)
-            .pool_max_idle_per_host(most)
-            .tcp_nodelay(true);
-        if is_local || proxy::is_never(address.variable) {
-            builder = builder.no_proxy();
-        } else {
-            proxy::check(address.variable, url.scheme())?;
-        }
-        if is_local && url.scheme() == "http" {
-            // Nothing will be encrypted: a machine without roots will do, and reading them would cost more than a whole
-            // short run.
-            builder = builder.tls_certs_only([]);
-        }
-        let client = builder.build().map_err(|_| {
-            BuildError::new(
-                "no certificates of authorities were found on this system, so nobody can be trusted",
-                "install them (`ca-certificates`), or let SSL_CERT_FILE name a file that holds them".to_owned(),
-            )
-        })?;
+        let builder = |roots: Roots| {
+            let builder = reqwest::Client::builder()
+                .user_agent(concat!("proofmark/", env!("CARGO_PKG_VERSION")))
+                .redirect(reqwest::redirect::Policy::none())
+                .connect_timeout(deadlines.connect)
+                .pool_max_idle_per_host(most)
+                .tcp_nodelay(true);
+            let is_direct = is_local || proxy::is_never(address.variable);
+            let builder = if is_direct { builder.no_proxy() } else { builder };
+            let builder = if roots == Roots::None { builder.tls_certs_only([]) } else { builder };
+            builder.build()
+        };
+        let mut missing = if is_local { None } else { proxy::check(address.variable, url.scheme()).err() };
+        // Where nothing will be encrypted, reading the system's roots would cost more than a whole short run.
+        let roots = if is_local && url.scheme() == "http" { Roots::None } else { Roots::System };
+        let client = builder(roots).or_else(|_| {
+            missing.get_or_insert_with(|| {
+                BuildError::new(
+                    "no certificates of authorities were found on this system, so nobody can be trusted",
+                    "install them (`ca-certificates`), or let SSL_CERT_FILE name a file that holds them".to_owned(),
+                )
+            });
+            builder(Roots::None)
+        });
+        let client = client.map_err(|_| BuildError::new("cannot prepare connections", None))?;
         Ok(Self {
             client,
             base: base.to_owned(),
@@ -156,6 +170,7 @@ impl Endpoint {
             patience: Patience { retries: limits.max_retries.unwrap_or(5), first_pause: manners.first_pause },
             redactor: Redactor::new(address.key.map(|(_, key)| key.clone()).into_iter().collect()),
             most,
+            missing: missing.map(|BuildError { message, hint }| Stop { message, hint }),
             stopped: OnceLock::new(),
         })
     }

@@ -130,6 +130,7 @@ fn a_proxy_that_cannot_be_used_is_not_left_out() {
     let env = env();
     ask(&env, 1, &base, ", limits: {max_retries: 1}");
     for value in [format!("htp://me:{CANARY}@proxy:1"), format!("http://me:{CANARY} @proxy:1")] {
+        env.call(&["validate", "suite.yaml"]).env("HTTP_PROXY", &value).run().expect(0);
         let ran = env.call(&RUN).env("HTTP_PROXY", value).run();
         let ran = ran.expect(2).complains(&["the variable HTTP_PROXY does not hold the address of a proxy"]);
         assert_clean(&env, &[&ran.stdout, &ran.stderr]);

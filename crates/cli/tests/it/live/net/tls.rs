@@ -47,6 +47,17 @@ fn an_authority_is_trusted_where_the_user_names_it() {
 }
 
 #[test]
+fn a_certificate_signed_by_itself_is_named_as_such() {
+    let authority = Authority::new("ours");
+    let server = provider(Config::default());
+    let front = Front::start(authority.own(), &[], server.address());
+    let env = env();
+    ask(&env, 1, &format!("https://localhost:{}/v1", front.port()), "");
+    let ran = trusting(&env, &authority.pem()).run();
+    assert_all(&env, &ran, "network: the server's certificate was refused: it is signed by itself");
+}
+
+#[test]
 fn a_certificate_must_be_for_this_host_and_this_day() {
     let authority = Authority::new("ours");
     let server = provider(Config::default());
@@ -87,6 +98,8 @@ fn a_system_without_authorities_can_ask_itself_and_nobody_else() {
     let env = env();
     let nothing = |run: &str| env.call(&["run", "suite.yaml", "--run-dir", run]).env("SSL_CERT_FILE", "/nothing/here");
     ask(&env, 2, &format!("https://localhost:{}/v1", server.address().port()), "");
+    // The suite is fine all the same.
+    env.call(&["validate", "suite.yaml"]).env("SSL_CERT_FILE", "/nothing/here").run().expect(0);
     nothing("none").run().expect(2).complains(&["no certificates of authorities were found", "SSL_CERT_FILE"]);
     ask(&env, 2, &format!("{}/v1", server.base_url()), "");
     assert_all(&env, &nothing("run").run(), "success");

@@ -80,6 +80,11 @@ fn tenths(number: f64) -> String {
     if number < 0.0 && text != "0.0" { format!("{MINUS}{text}") } else { text }
 }
 
+/// Formats US dollars: two decimals from a dollar up, more below, so that a small sum is not nothing.
+pub fn money(usd: f64) -> String {
+    if usd >= 1.0 || usd <= 0.0 { format!("US$ {usd:.2}") } else { format!("US$ {usd:.4}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,7 +10,7 @@ use super::images::Thumbnails;
 use super::select::Selection;
 use super::{errors, results, samples, setup, tasks};
 use crate::manifest::Manifest;
-use crate::number::{count, counted, plain};
+use crate::number::{count, counted, money, plain};
 use crate::summary::Summary;
 
 /// Writes `report.html`.
@@ -100,7 +100,7 @@ fn header(html: &mut Html, manifest: &Manifest, summary: &Summary, selection: &S
     fact("Tokens in", &count(totals.usage.input_tokens));
     fact("Tokens out", &count(totals.usage.output_tokens));
     if let Some(cost) = totals.cost_usd {
-        fact("Cost", &format!("US$ {cost:.2}"));
+        fact("Cost", &money(cost));
     }
     html.raw("</dl>\n<nav aria-label=\"Sections\"><a href=\"#results\">Results</a>");
     if !summary.comparisons.is_empty() {
@@ -125,6 +125,14 @@ fn notices(html: &mut Html, manifest: &Manifest, summary: &Summary) {
         });
         html.raw(" no score.</strong> Means and intervals below are over scored samples only. ");
         html.raw("<a href=\"#errors\">See the errors</a>.</p>\n");
+    }
+    for row in summary.answered_by.iter().take(20) {
+        let asked = manifest.models.iter().find(|model| model.id == row.model);
+        let Some(asked) = asked.filter(|model| !model.answers_as(&row.name)) else { continue };
+        html.raw("<p class=\"notice bad\"><strong>Another model answered.</strong> ").name(&row.model);
+        html.raw(" asked for <code>").text(&asked.model).raw("</code>, but ");
+        html.text(&counted(row.samples, "sample was", "samples were")).raw(" answered by <code>");
+        html.text(&crate::text::excerpt(&row.name, 120)).raw("</code>, says the provider.</p>\n");
     }
     let skipped = manifest.datasets.iter().fold(0u64, |sum, dataset| sum.saturating_add(dataset.rows_skipped));
     if skipped > 0 {

@@ -4,7 +4,7 @@ use super::chart::{self, Axis, Direction};
 use super::html::Html;
 use super::table::{self, COUNTS, Column, Content};
 use crate::manifest::Manifest;
-use crate::number::{self, count, counted, points};
+use crate::number::{self, count, counted, money, points};
 use crate::record::Usage;
 use crate::summary::{Comparison, Counts, Interval, Method, Summary};
 
@@ -26,7 +26,7 @@ pub(super) fn headline(html: &mut Html, manifest: &Manifest, summary: &Summary) 
         "</p>\n"
     });
     let [passed, scored, asked, errors] = COUNTS;
-    let columns = [
+    let mut columns = vec![
         Column::Text("Model"),
         Column::Text("Condition"),
         Column::Number("Score"),
@@ -38,6 +38,10 @@ pub(super) fn headline(html: &mut Html, manifest: &Manifest, summary: &Summary) 
         errors,
         Column::Wide("Tokens in / out"),
     ];
+    let has_cost = summary.models.iter().any(|row| row.cost_usd.is_some());
+    if has_cost {
+        columns.push(Column::Number("Cost"));
+    }
     let content =
         summary.models.iter().fold(Content::default(), |content, row| content.with(&row.model, row.counts, row.usage));
     table::begin(html, "Results by model and condition", &columns, content);
@@ -56,6 +60,9 @@ pub(super) fn headline(html: &mut Html, manifest: &Manifest, summary: &Summary) 
         table::counts(html, &entry.counts);
         let tokens = [entry.usage.input_tokens, entry.usage.output_tokens].map(count).join(" / ");
         table::number(html, "tokens in / out", &tokens);
+        if has_cost {
+            table::number(html, "cost", &entry.cost_usd.map_or_else(|| "not known".to_owned(), money));
+        }
         html.raw("</tr>\n");
     }
     table::end(html, summary.models.len().saturating_sub(MAX_ROWS));

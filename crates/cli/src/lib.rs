@@ -48,6 +48,8 @@ fn dispatch(cli: Cli, settings: &Settings) -> Result<Exit, Failure> {
         Command::Diff(args) => commands::diff::run(&args, settings),
         Command::Report(args) => commands::report::run(&args, settings),
         Command::Validate(args) => commands::validate::run(&args, settings),
+        Command::VerifyReplay(args) => commands::verify_replay::run(&args, settings),
+        Command::Hash(args) => commands::hash::run(&args, settings),
         Command::MockProvider(args) => commands::mock_provider::run(args, settings),
         Command::Schema(args) => commands::schema::run(&args, settings),
         Command::Completions(args) => commands::completions::run(&args, settings),

@@ -230,6 +230,16 @@ impl<'a> Sought<'a> {
         line
     }
 
+    /// The line of an input that is not looked at. A hash beside it could be taken for that of what is there.
+    fn refused(&self, place: Where, refusal: &Refusal) -> Line {
+        let status = if matches!(refusal, Refusal::Io(_)) { Status::Unchecked } else { Status::Fail };
+        let mut line = self.line(place, status).note(refusal.to_string());
+        if !matches!(refusal, Refusal::Missing | Refusal::NotAFile | Refusal::Io(_)) {
+            line.expected = None;
+        }
+        line
+    }
+
     /// The line of an input that is no file under the root, whatever is looked at.
     fn no_file(&self, place: Where) -> Line {
         if self.input.path.is_none() {
@@ -242,20 +252,16 @@ impl<'a> Sought<'a> {
 fn in_worktree(sought: &Sought<'_>, root: &Root, dialect: Dialect) -> Line {
     let place = Where::Worktree;
     let Some(candidates) = &sought.candidates else { return sought.no_file(place) };
-    let refused = |refusal: &Refusal| {
-        let status = if matches!(refusal, Refusal::Io(_)) { Status::Unchecked } else { Status::Fail };
-        sought.line(place, status).note(refusal.to_string())
-    };
     let candidates = match candidates {
         Ok(candidates) => candidates,
-        Err(refusal) => return refused(refusal),
+        Err(refusal) => return sought.refused(place, refusal),
     };
     let (file, path) = match confine::open(&root.path, candidates) {
         Ok(opened) => opened,
-        Err(refusal) => return refused(&refusal),
+        Err(refusal) => return sought.refused(place, &refusal),
     };
     let line = match hash::read(file) {
-        Err(error) => return refused(&Refusal::Io(error)),
+        Err(error) => return sought.refused(place, &Refusal::Io(error)),
         Ok(None) => return sought.line(place, Status::Fail).note(TOO_LARGE),
         Ok(Some(content)) => judge(sought, place, &content, dialect),
     };
@@ -342,7 +348,7 @@ fn at_commit(block: &Block, sought: &[Sought<'_>], root: &Root) -> Result<Vec<Li
                 continue;
             }
             Some(Err(refusal)) => {
-                lines.push(sought.line(place, Status::Fail).note(refusal.to_string()));
+                lines.push(sought.refused(place, refusal));
                 continue;
             }
             Some(Ok(candidates)) => candidates,
@@ -354,8 +360,8 @@ fn at_commit(block: &Block, sought: &[Sought<'_>], root: &Root) -> Result<Vec<Li
                 rebased(judge(sought, place, &content, block.dialect), candidates, path)
             }
             Found::Missing => sought.line(place, Status::Unchecked).note("the commit has no such file"),
-            Found::NotAFile => sought.line(place, Status::Fail).note("it is not a regular file"),
-            Found::LinkOut => sought.line(place, Status::Fail).note("refused: a link on the way leaves the root"),
+            Found::NotAFile => sought.refused(place, &Refusal::NotAFile),
+            Found::LinkOut => sought.refused(place, &Refusal::LinkOut),
             Found::TooLarge => sought.line(place, Status::Fail).note(TOO_LARGE),
         };
         lines.push(line);

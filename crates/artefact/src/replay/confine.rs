@@ -133,7 +133,7 @@ fn follow(root: &Path, path: &str) -> Result<(PathBuf, Metadata), Refusal> {
         }
         let next = real.join(&part);
         let metadata = fs::symlink_metadata(&next).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Refusal::Missing,
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename => Refusal::Missing,
             _ => Refusal::Io(error),
         })?;
         if !metadata.is_symlink() {

@@ -106,7 +106,7 @@ pub fn compare(markdown: &Value, sidecar: &Value, dialect: Dialect) -> Vec<Diffe
         return found;
     };
     let needed: &[&str] = match dialect {
-        Dialect::Proofmark => &["schema_version", "kind", "suite"],
+        Dialect::Proofmark => &["schema_version", "kind", "suite", "inputs"],
         Dialect::Ahd => &["schema_version", "kind", "token"],
     };
     let is_backfilled = sidecar.get("backfilled").and_then(Value::as_bool) == Some(true);
@@ -115,11 +115,25 @@ pub fn compare(markdown: &Value, sidecar: &Value, dialect: Dialect) -> Vec<Diffe
             found.push(difference(name, sidecar.get(name), None));
         }
     }
+    // A long list of inputs is cut in the view, which says by how much.
+    let hidden = members.get(NOT_SHOWN).and_then(Value::as_u64);
+    let inputs = sidecar.get("inputs").and_then(Value::as_array).unwrap_or_default();
+    let kept = hidden.and_then(|hidden| inputs.len().checked_sub(usize::try_from(hidden).ok()?));
     for (name, value) in members.iter() {
-        compare_at(name, name, Some(value), sidecar.get(name), &mut found);
+        match kept {
+            Some(kept) if name == "inputs" => {
+                let some = Value::Array(inputs[..kept].to_vec());
+                compare_at(name, name, Some(value), Some(&some), &mut found);
+            }
+            Some(_) if name == NOT_SHOWN => {}
+            _ => compare_at(name, name, Some(value), sidecar.get(name), &mut found),
+        }
     }
     found
 }
+
+/// How many inputs the view leaves out.
+const NOT_SHOWN: &str = "inputs_not_shown";
 
 fn compare_at(path: &str, name: &str, markdown: Option<&Value>, sidecar: Option<&Value>, found: &mut Vec<Difference>) {
     let (Some(said), Some(truth)) = (markdown, sidecar) else {
@@ -212,6 +226,25 @@ mod tests {
         let fence = |dialect| Fence { dialect, text: "models:\n  - id: @cf/it's\n".into(), is_not_alone: false };
         assert_eq!(read(&fence(Dialect::Ahd)).unwrap().to_string(), r#"{"models":[{"id":"@cf/it's"}]}"#);
         assert!(read(&fence(Dialect::Proofmark)).is_err());
+    }
+
+    #[test]
+    fn inputs_that_the_view_leaves_out_are_counted() {
+        let sidecar = r#"{"schema_version":1,"kind":"critique","suite":{},"inputs":[{"path":"a"},{"path":"b"}]}"#;
+        let sidecar = parse(sidecar.as_bytes()).unwrap();
+        let base = "schema_version: 1\nkind: critique\nsuite: {}\n";
+        for (text, fields) in [
+            ("inputs: [{path: a}]\ninputs_not_shown: 1\n", vec![]),
+            ("inputs: [{path: a}]\ninputs_not_shown: 0\n", vec!["inputs"]),
+            ("inputs: [{path: b}]\ninputs_not_shown: 1\n", vec!["inputs[0].path"]),
+            ("inputs: [{path: a}]\n", vec!["inputs"]),
+            ("inputs: []\ninputs_not_shown: 9\n", vec!["inputs", "inputs_not_shown"]),
+            ("", vec!["inputs"]),
+        ] {
+            let said = yaml::load(&format!("{base}{text}")).unwrap().to_value();
+            let found = compare(&said, &sidecar, Dialect::Proofmark);
+            assert_eq!(found.into_iter().map(|d| d.field).collect::<Vec<_>>(), fields, "{text}");
+        }
     }
 
     #[test]

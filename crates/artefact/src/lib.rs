@@ -7,6 +7,7 @@
 //! - [`stats`] intervals and tests, and the aggregation of records to a summary.
 //! - [`rebuild`] summary and report out of the records; [`report`] `report.html`.
 //! - [`diff`] two runs compared; [`validate`] one run checked.
+//! - [`replay`] whether the inputs that a witness names are the ones that are there.
 //! - [`schema`] the JSON Schemas of all of these.
 //! - [`spill`] sorting and duplicates in flat memory.
 //! - [`picture`] what a picture is, without and with a look at its pixels.
@@ -20,6 +21,7 @@ pub mod path;
 pub mod picture;
 pub mod rebuild;
 pub mod record;
+pub mod replay;
 pub mod report;
 pub mod schema;
 pub mod spill;

@@ -74,6 +74,20 @@ pub enum Command {
     ///
     /// Exits 1 when a model cannot be asked, 2 when the suite cannot be read.
     Doctor(DoctorArgs),
+    /// Check that the inputs a report names are the ones that are there
+    ///
+    /// Takes a report (`x.md`), its sidecar (`x.replay.json`) or a run directory, several at once, and patterns with `*`,
+    /// `?` and `**`. Every input of the block is hashed and compared, in the work tree and at the recorded commit; the
+    /// markdown is compared with the sidecar. Blocks of AHD are read too.
+    ///
+    /// Exits 1 when anything differs, 2 when nothing differs and something could not be checked.
+    VerifyReplay(VerifyReplayArgs),
+    /// Print the digest that the contract gives a file
+    ///
+    /// Structured: SHA-256 of the canonical JSON of what the YAML or JSON says, so that comments, white space and the order
+    /// of keys do not matter. Raw: SHA-256 of the bytes. Without `--mode`, files that end in .yml, .yaml or .json are
+    /// structured and all others raw.
+    Hash(HashArgs),
     /// Serve a provider that is none, to try and test pipelines
     ///
     /// Speaks the languages of OpenAI, Anthropic, Gemini, Ollama, Mistral, Cohere and Cloudflare on loopback. The answer
@@ -342,6 +356,68 @@ pub struct DoctorArgs {
     /// How to print the result
     #[arg(long, value_enum, default_value_t = TextOrJson::Text, value_name = "FORMAT")]
     pub format: TextOrJson,
+}
+
+#[derive(Debug, Args)]
+pub struct VerifyReplayArgs {
+    /// Reports, sidecars, run directories or patterns
+    #[arg(value_name = "REPORT", required = true)]
+    pub reports: Vec<String>,
+    /// Which state of the inputs to check [default: both where the commit can be found, else worktree]
+    #[arg(long, value_enum, value_name = "STATE")]
+    pub at: Option<ReplayState>,
+    /// Where the paths of the blocks start, whatever they say
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = ReplayFormat::Text, value_name = "FORMAT")]
+    pub format: ReplayFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReplayState {
+    /// The inputs as they are on disk
+    Worktree,
+    /// The inputs as they were at the recorded commit
+    Commit,
+    /// Both, with a verdict for each
+    Both,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReplayFormat {
+    /// A line for each check, then the verdict
+    Text,
+    /// One stable JSON document
+    Json,
+    /// Annotations of a GitHub workflow
+    Github,
+}
+
+#[derive(Debug, Args)]
+pub struct HashArgs {
+    /// The files to hash
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// How to hash [default: by the end of the name]
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub mode: Option<ModeArg>,
+    /// Print the bytes that are hashed instead of their digest
+    #[arg(long)]
+    pub canonical: bool,
+    /// Compute the structured hash as the JavaScript reference of the replay contract does, for old blocks
+    ///
+    /// Warns where that hash does not pin the content.
+    #[arg(long)]
+    pub js_compat: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ModeArg {
+    /// The bytes of the file
+    Raw,
+    /// The canonical JSON of what the file says
+    Structured,
 }
 
 #[derive(Debug, Args)]

@@ -50,6 +50,8 @@ fn dispatch(cli: Cli, settings: &Settings) -> Result<Exit, Failure> {
         Command::Validate(args) => commands::validate::run(&args, settings),
         Command::Models(args) => commands::models::run(&args, settings),
         Command::Doctor(args) => commands::doctor::run(&args, settings),
+        Command::VerifyReplay(args) => commands::verify_replay::run(&args, settings),
+        Command::Hash(args) => commands::hash::run(&args, settings),
         Command::MockProvider(args) => commands::mock_provider::run(args, settings),
         Command::Schema(args) => commands::schema::run(&args, settings),
         Command::Completions(args) => commands::completions::run(&args, settings),

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod diff;
 #[cfg(test)]
+mod js_hash;
+#[cfg(test)]
 mod stats;
 #[cfg(test)]
 mod validate;

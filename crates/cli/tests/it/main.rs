@@ -26,6 +26,8 @@ mod outcome;
 #[cfg(test)]
 mod rebuild;
 #[cfg(test)]
+mod replay;
+#[cfg(test)]
 mod resume;
 #[cfg(test)]
 mod strictness;

@@ -1,0 +1,37 @@
+//! `proofmark verify-replay`.
+
+use std::path::PathBuf;
+
+use proofmark_artefact::replay::format::{self, Palette};
+use proofmark_artefact::replay::{Answer, At, Options, Outcome, Summary, locate, verify};
+
+use crate::args::{ReplayFormat, ReplayState, VerifyReplayArgs};
+use crate::exit::{Exit, Failure};
+use crate::settings::Settings;
+use crate::ui::style::Style;
+
+pub(crate) fn run(args: &VerifyReplayArgs, settings: &Settings) -> Result<Exit, Failure> {
+    let targets = locate(&args.reports).map_err(|error| {
+        Failure::from_error(&error).hint("name a report, its sidecar, a run directory or a pattern".to_owned())
+    })?;
+    let at = args.at.map(|at| match at {
+        ReplayState::Worktree => At::Worktree,
+        ReplayState::Commit => At::Commit,
+        ReplayState::Both => At::Both,
+    });
+    let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+    let options = Options { at, root: args.root.clone(), cwd };
+    let outcomes: Vec<Outcome> = targets.iter().map(|target| verify(target, &options)).collect();
+    let palette = if settings.style.stdout == Style::Coloured { Palette::Colour } else { Palette::Plain };
+    let text = match args.format {
+        ReplayFormat::Text => format::text(&outcomes, palette),
+        ReplayFormat::Json => format::json(&outcomes).map_err(|error| Failure::from_error(&error))?,
+        ReplayFormat::Github => format::github(&outcomes),
+    };
+    settings.print(&text)?;
+    Ok(match Summary::of(&outcomes).answer() {
+        Answer::Holds => Exit::Holds,
+        Answer::DoesNotHold => Exit::DoesNotHold,
+        Answer::CannotCheck => Exit::CannotCheck,
+    })
+}

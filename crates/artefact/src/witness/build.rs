@@ -52,12 +52,22 @@ pub struct ModelFacts {
 #[derive(Debug, Clone, Default)]
 pub struct Invocation {
     pub argv: Vec<String>,
-    /// The arguments that are paths, and where they really lead.
-    pub paths: Vec<(String, PathBuf)>,
+    /// The arguments that are paths.
+    pub paths: Vec<TypedPath>,
     /// RFC 3339, UTC.
     pub invoked_at: String,
     pub git: GitState,
     pub version: String,
+}
+
+/// A path that was typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypedPath {
+    /// The option it belongs to, such as `--run-dir`; `None` for one that stands alone.
+    pub option: Option<&'static str>,
+    pub text: String,
+    /// Where it really leads: absolute, without links.
+    pub real: PathBuf,
 }
 
 /// A repository as it was before the run started.
@@ -73,31 +83,53 @@ pub struct GitState {
 /// What is kept of a start: no secrets, no paths outside the root.
 pub fn start(invocation: &Invocation, ground: &Ground, redactor: &Redactor) -> Start {
     let redacted = redactor.argv(&invocation.argv);
-    let argv = invocation.argv.iter().zip(redacted).enumerate().map(|(at, (typed, redacted))| {
-        if at == 0 {
+    let real = real_paths(invocation);
+    let mut argv = Vec::with_capacity(redacted.len());
+    for (at, word) in redacted.into_iter().enumerate() {
+        // Where a word was redacted, what was typed must not come back by its path.
+        let real = real[at].filter(|_| word == invocation.argv[at]);
+        argv.push(match (at, real, word.split_once('=')) {
             // Where the program is installed is nobody's business; its version is known.
-            return Path::new(&redacted)
-                .file_name()
-                .map_or(redacted.clone(), |name| name.to_string_lossy().into_owned());
-        }
-        let (option, value) = match typed.split_once('=').filter(|(option, _)| option.starts_with("--")) {
-            Some((option, value)) => (Some(option), value),
-            None => (None, typed.as_str()),
-        };
-        let real = invocation.paths.iter().find(|(path, _)| path == value && *typed == redacted);
-        match (real, option) {
-            (Some((_, real)), Some(option)) => format!("{option}={}", ground.argument(value, Some(real))),
-            (Some((_, real)), None) => ground.argument(value, Some(real)),
-            (None, _) => ground.argument(&redacted, None),
-        }
-    });
+            (0, ..) => Path::new(&word).file_name().map_or_else(|| word.clone(), |n| n.to_string_lossy().into_owned()),
+            (_, Some(path), Some((option, _))) if path.option == Some(option) => {
+                format!("{option}={}", ground.argument(&path.text, Some(&path.real)))
+            }
+            (_, Some(path), _) => ground.argument(&path.text, Some(&path.real)),
+            (_, None, _) => ground.argument(&word, None),
+        });
+    }
     Start {
-        argv: argv.collect(),
+        argv,
         git_dirty: invocation.git.commit.as_ref().and(invocation.git.dirty),
         invoked_at: invocation.invoked_at.clone(),
         proofmark_version: invocation.version.clone(),
         repo_commit: invocation.git.commit.clone(),
     }
+}
+
+/// By word of the command line: the path that it is, where it is known to be one.
+fn real_paths(invocation: &Invocation) -> Vec<Option<&TypedPath>> {
+    let argv = &invocation.argv;
+    let mut real: Vec<Option<&TypedPath>> = vec![None; argv.len()];
+    for path in &invocation.paths {
+        let found = match path.option {
+            Some(option) => (1..argv.len()).find(|at| {
+                let (before, word) = (&argv[at - 1], &argv[*at]);
+                (before == option && *word == path.text) || *word == format!("{option}={}", path.text)
+            }),
+            // Behind the program and the command.
+            None => (2..argv.len()).find(|at| argv[*at] == path.text && !is_value_of_option(argv, *at)),
+        };
+        if let Some(at) = found {
+            real[at] = Some(path);
+        }
+    }
+    real
+}
+
+/// Whether a word belongs to an option that names a path.
+fn is_value_of_option(argv: &[String], at: usize) -> bool {
+    matches!(argv[at - 1].as_str(), "--run-dir" | "--root")
 }
 
 /// Builds the witness of a run. The same facts give the same block.
@@ -248,7 +280,8 @@ mod tests {
             "--x=canary-1",
             "https://me:pw@host/?q=1",
         ]);
-        given.paths.push(("runs/a".to_owned(), "/r/runs/a".into()));
+        let (option, text) = (Some("--run-dir"), "runs/a".to_owned());
+        given.paths.push(TypedPath { option, text, real: "/r/runs/a".into() });
         let redactor = Redactor::new(["canary-1".to_owned()]);
         let start = start(&given, &ground(), &redactor);
         let want = [
@@ -266,6 +299,15 @@ mod tests {
         assert_eq!(start.argv, want);
         given.git.commit = None;
         assert_eq!(super::start(&given, &ground(), &redactor).git_dirty, None, "dirty says nothing without a commit");
+    }
+
+    #[test]
+    fn a_path_is_told_from_a_word_that_is_spelt_the_same() {
+        let mut given = invocation(&["proofmark", "run", "run", "--run-dir", "run", "--only", "task=run"]);
+        let path = |option, real: &str| TypedPath { option, text: "run".to_owned(), real: real.into() };
+        given.paths = vec![path(None, "/r/evals/s/run"), path(Some("--run-dir"), "/r/run")];
+        let start = start(&given, &ground(), &Redactor::default());
+        assert_eq!(start.argv, ["proofmark", "run", "s/run", "--run-dir", "../run", "--only", "task=run"]);
     }
 
     #[test]

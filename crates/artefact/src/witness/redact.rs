@@ -42,7 +42,7 @@ impl Redactor {
 
     /// An address without user, query values and fragment, and any other text without secrets.
     pub fn text(&self, text: &str) -> String {
-        without_key_shapes(&without_url_secrets(&self.without_known(text)))
+        without_key_shapes(&without_url_secrets(&self.known(text)))
     }
 
     fn argument(&self, argument: &str) -> String {
@@ -53,7 +53,8 @@ impl Redactor {
         }
     }
 
-    fn without_known(&self, text: &str) -> String {
+    /// A text without the secrets that are known; what only looks like one stays.
+    pub fn known(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for secret in &self.0 {
             if secret.len() < SHORTEST {

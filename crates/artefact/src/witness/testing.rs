@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proofmark_canon::Digest;
 
 use super::block::{Block, HubFile, Kind};
-use super::build::{Facts, GitState, Invocation, ModelFacts, build, start};
+use super::build::{Facts, GitState, Invocation, ModelFacts, TypedPath, build, start};
 use super::place::{Ground, Surroundings};
 use super::redact::Redactor;
 use crate::manifest::{AssetEntry, AssetRole, HashMode, Manifest};
@@ -26,7 +26,11 @@ pub(crate) fn ground() -> Ground {
 pub(crate) fn invocation(argv: &[&str]) -> Invocation {
     Invocation {
         argv: argv.iter().map(|word| (*word).to_owned()).collect(),
-        paths: vec![("evals/suite.yaml".to_owned(), "/r/evals/suite.yaml".into())],
+        paths: vec![TypedPath {
+            option: None,
+            text: "evals/suite.yaml".to_owned(),
+            real: "/r/evals/suite.yaml".into(),
+        }],
         invoked_at: "2026-11-16T01:02:03.004Z".to_owned(),
         git: GitState { commit: Some("0123456789".repeat(4)), dirty: Some(false), top: Some("/r".into()) },
         version: "0.1.0".to_owned(),

@@ -21,6 +21,8 @@ pub(crate) struct Endpoint {
     pub(crate) client: reqwest::Client,
     /// Without a slash at its end.
     pub(crate) base: String,
+    /// The same without user and query, as it may be written down.
+    pub(crate) shown: String,
     /// What is the same for every request: the key, and what the suite adds.
     pub(crate) headers: HeaderMap,
     pub(crate) gate: Gate,
@@ -133,6 +135,7 @@ impl Endpoint {
         Ok(Self {
             client,
             base: base.to_owned(),
+            shown: shown(&url),
             headers,
             gate: Gate::new(rates),
             breaker: Breaker::new(manners.patience),
@@ -143,6 +146,13 @@ impl Endpoint {
             stopped: OnceLock::new(),
         })
     }
+}
+
+/// Scheme, host and path.
+fn shown(url: &Url) -> String {
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    let path = url.path().trim_end_matches('/');
+    format!("{}://{}{port}{path}", url.scheme(), url.host_str().unwrap_or_default())
 }
 
 /// Whether a host is this machine.
@@ -162,5 +172,21 @@ pub(crate) fn merge(suite: Option<Limits>, model: Option<Limits>) -> Limits {
         connect_timeout: model.connect_timeout.or(suite.connect_timeout),
         first_byte_timeout: model.first_byte_timeout.or(suite.first_byte_timeout),
         total_timeout: model.total_timeout.or(suite.total_timeout),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_down_of_an_address_has_no_user_and_no_query() {
+        for (base, want) in [
+            ("https://host/v1", "https://host/v1"),
+            ("http://[::1]:8080", "http://[::1]:8080"),
+            ("https://me:pw@host:444/a/b?key=x#y", "https://host:444/a/b"),
+        ] {
+            assert_eq!(shown(&Url::parse(base).unwrap()), want);
+        }
     }
 }

@@ -75,7 +75,7 @@ impl Live {
             Ok(call) => call,
             Err(why) => return Ok(Reply::failed(Class::Unsupported, why).into()),
         };
-        let url = Url::parse(&format!("{}{}", self.endpoint.base, call.path));
+        let url = Url::parse(&format!("{}{}", self.endpoint.shown, call.path));
         let Ok(url) = url else {
             return Ok(Reply::failed(Class::BadRequest, "the model's name does not fit into an address").into());
         };
@@ -127,7 +127,7 @@ impl Live {
                 cached_input_tokens: facts.cached,
                 call: calls_before(&ask),
                 class,
-                endpoint: format!("{}{}", self.endpoint.base, call.path.split('?').next().unwrap_or_default()),
+                endpoint: format!("{}{}", self.endpoint.shown, call.path.split('?').next().unwrap_or_default()),
                 first_byte_ms: seen.first_byte.map(millis),
                 key: ask.hint.key.to_owned(),
                 latency_ms: millis(seen.latency),

@@ -195,21 +195,21 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
 fn already_complete(ready: &Ready, claim: Claim, witness: &Witness) -> Result<Outcome, RunError> {
     let dir = RunDir::open(claim.dir()).map_err(RunError::Finished)?;
     let (found, expected) = (dir.manifest().run_id, ready.run_id);
-    let path = claim.dir().to_owned();
-    if found != expected {
-        claim.finish().map_err(|source| PublishError::io(&path, source))?;
-        return Err(RunError::OtherFinished { dir: path, found, expected });
-    }
-    let summary = dir.read_json(names::SUMMARY).map_err(RunError::Finished)?;
-    let manifest = dir.manifest().clone();
-    if claim.work_file(names::WORK_HEADER).exists() && !dir.file(names::REPLAY).exists() {
-        // Killed between the manifest and the witness: what is left to do is to write it.
+    let (path, manifest) = (claim.dir().to_owned(), dir.manifest().clone());
+    // Killed between the manifest and the witness: what is left to do is to write it.
+    let lacks_witness = claim.work_file(names::WORK_HEADER).exists() && !dir.file(names::REPLAY).exists();
+    if found == expected && lacks_witness {
+        let summary = dir.read_json(names::SUMMARY).map_err(RunError::Finished)?;
         witness.note_start(&claim).map_err(RunError::Witness)?;
         let telemetry = Telemetry::open(&claim).map_err(RunError::Telemetry)?;
         telemetry.publish(claim.dir()).map_err(RunError::Telemetry)?;
         witness.publish(&claim, &manifest, &summary, true)?;
     }
     claim.finish().map_err(|source| PublishError::io(&path, source))?;
+    if found != expected {
+        return Err(RunError::OtherFinished { dir: path, found, expected });
+    }
+    let summary = dir.read_json(names::SUMMARY).map_err(RunError::Finished)?;
     let resumed = manifest.record_count;
     Ok(Outcome { run_dir: path, manifest, summary, resumed, was_complete: true })
 }

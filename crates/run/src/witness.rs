@@ -5,9 +5,11 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use proofmark_artefact::manifest::{Manifest, Platform};
-use proofmark_artefact::store::{Claim, Lines, names, write_atomic};
+use proofmark_artefact::path::RelPath;
+use proofmark_artefact::store::{Claim, Lines, digest_file, names, write_atomic};
+use proofmark_artefact::suite::plan::ScorerPlan;
 use proofmark_artefact::summary::Summary;
-use proofmark_artefact::witness::block::{HubFile, Kind, Start};
+use proofmark_artefact::witness::block::{HubFile, Kind, Role, Start};
 use proofmark_artefact::witness::place::Surroundings;
 use proofmark_artefact::witness::redact::Redactor;
 use proofmark_artefact::witness::requests::{RequestIds, request_ids};
@@ -46,6 +48,7 @@ pub(crate) struct Witness {
     toolchain: String,
     suite: Digest,
     hub_files: Vec<Vec<HubFile>>,
+    programs: Vec<(Role, String, Digest)>,
     models: Vec<ModelFacts>,
 }
 
@@ -94,6 +97,7 @@ impl Witness {
             toolchain: invocation.toolchain.clone(),
             suite: *suite,
             hub_files: hub_files(ready),
+            programs: programs(ready),
             models: ready.models.iter().map(|model| model_facts(model.surroundings())).collect(),
         }
     }
@@ -154,6 +158,7 @@ impl Witness {
             manifest,
             summary,
             hub_files: self.hub_files.clone(),
+            programs: self.programs.clone(),
             models: self.models.clone(),
             request_ids: self.ids(&dir.join(names::TELEMETRY))?,
             artifacts: pins::of_run(dir, manifest).map_err(io_error(""))?,
@@ -224,6 +229,29 @@ fn hub_files(ready: &Ready) -> Vec<Vec<HubFile>> {
         if is_all { files } else { Vec::new() }
     });
     of_task.collect()
+}
+
+/// The files under the root that commands of models and scorers name, as they are before the run starts.
+fn programs(ready: &Ready) -> Vec<(Role, String, Digest)> {
+    let of_models = ready.plan.models.iter().filter_map(|model| model.command.as_ref()?.run.as_ref());
+    let of_scorers = ready.plan.tasks.iter().flat_map(|task| &task.scorers).filter_map(|scorer| match scorer {
+        ScorerPlan::Command { command, .. } => Some(command),
+        _ => None,
+    });
+    let words = of_models.map(|words| (Role::Model, words)).chain(of_scorers.map(|words| (Role::Scorer, words)));
+    let Ok(root) = ready.root.canonicalize() else { return Vec::new() };
+    let mut found: Vec<(Role, String, Digest)> = Vec::new();
+    for (role, word) in words.flat_map(|(role, words)| words.iter().map(move |word| (role, word))) {
+        let word = word.strip_prefix("{suite}/").unwrap_or(word);
+        let Ok(path) = word.parse::<RelPath>() else { continue };
+        // A word that only looks like a path, or a link that leads elsewhere, is no file of the suite.
+        let real = path.under(&root).canonicalize().ok().filter(|real| real.starts_with(&root) && real.is_file());
+        let Some(Ok((digest, _))) = real.map(|real| digest_file(&real)) else { continue };
+        if !found.iter().any(|(have, name, _)| *have == role && name == path.as_str()) {
+            found.push((role, path.to_string(), digest));
+        }
+    }
+    found
 }
 
 /// Where a path really leads. What does not exist yet stands under what does.

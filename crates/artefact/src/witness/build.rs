@@ -32,6 +32,9 @@ pub struct Facts<'a> {
     pub summary: &'a Summary,
     /// By dataset of the manifest: the files of a hub dataset, empty for any other.
     pub hub_files: Vec<Vec<HubFile>>,
+    /// Programs and scripts that the suite starts and the manifest does not list: what they are for, their path from
+    /// the suite's root, and the digest of their bytes.
+    pub programs: Vec<(Role, String, Digest)>,
     /// By model of the manifest.
     pub models: Vec<ModelFacts>,
     pub request_ids: RequestIds,
@@ -157,7 +160,7 @@ pub fn build(facts: Facts<'_>) -> Block {
             requested: manifest.conditions.requested.clone(),
         },
         git_dirty: first.git_dirty,
-        inputs: inputs(&suite, ground, manifest, &facts.hub_files),
+        inputs: inputs(&suite, ground, manifest, &facts.hub_files, &facts.programs),
         invocations: if facts.starts.len() > 1 { facts.starts.to_vec() } else { Vec::new() },
         invoked_at: first.invoked_at,
         judge_cache_integrity_events: Vec::new(),
@@ -183,8 +186,14 @@ pub fn build(facts: Facts<'_>) -> Block {
     }
 }
 
-/// Every input once: the suite, the datasets in the suite's order, then what the manifest lists.
-fn inputs(suite: &SuiteEntry, ground: &Ground, manifest: &Manifest, hub_files: &[Vec<HubFile>]) -> Vec<Input> {
+/// Every input once: the suite, the datasets in the suite's order, what the manifest lists, then programs.
+fn inputs(
+    suite: &SuiteEntry,
+    ground: &Ground,
+    manifest: &Manifest,
+    hub_files: &[Vec<HubFile>],
+    programs: &[(Role, String, Digest)],
+) -> Vec<Input> {
     let file = |role, path: Option<String>, hash, mode| Input {
         files: Vec::new(),
         hash,
@@ -220,6 +229,12 @@ fn inputs(suite: &SuiteEntry, ground: &Ground, manifest: &Manifest, hub_files: &
     all.extend(manifest.assets.iter().map(|asset: &AssetEntry| {
         file(role_of(asset.role), Some(ground.path_of(&asset.path)), asset.digest, asset.mode)
     }));
+    for (role, path, digest) in programs {
+        let input = file(*role, Some(ground.path_of(path)), *digest, HashMode::Raw);
+        if !all.contains(&input) {
+            all.push(input);
+        }
+    }
     all
 }
 

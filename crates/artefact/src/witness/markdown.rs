@@ -104,19 +104,41 @@ fn short_hash(members: &Map) -> Map {
 fn yaml_text(value: &Value) -> String {
     let text = yaml::to_text(value);
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for line in text.lines() {
+        match counted_ids(line) {
+            // Our writer quotes what begins with a digit; this reads better and is the same text to every reader.
+            Some((before, ids)) => out.extend([before, ids]),
+            None => push_visible(line, &mut out),
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// Splits `provider_request_ids: "3 captured"` from its quotes.
+fn counted_ids(line: &str) -> Option<(&str, &str)> {
+    let (before, quoted) = line.split_once(": ")?;
+    let ids = quoted.strip_prefix('"')?.strip_suffix('"')?;
+    let number = ids.strip_suffix(" captured")?;
+    let is_ours = before.trim_start().trim_start_matches("- ") == "provider_request_ids"
+        && !number.is_empty()
+        && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_ours.then_some((&line[..before.len() + 2], ids))
+}
+
+fn push_visible(line: &str, out: &mut String) {
+    for c in line.chars() {
         match c {
             // Everything that is not plain ASCII stands in double quotes, so an escape means the character.
-            c if c != '\n' && is_deceptive(c) && u32::from(c) > 0xffff => {
+            c if is_deceptive(c) && u32::from(c) > 0xffff => {
                 let _ = write!(out, "\\U{:08x}", u32::from(c));
             }
-            c if c != '\n' && is_deceptive(c) => {
+            c if is_deceptive(c) => {
                 let _ = write!(out, "\\u{:04x}", u32::from(c));
             }
             c => out.push(c),
         }
     }
-    out
 }
 
 fn name(text: &str) -> String {
@@ -190,13 +212,12 @@ fn cost(out: &mut String, summary: &Summary) {
     });
     table(out, &["model", "condition", "tokens in", "tokens out", "cost"], 2, summary.models.len(), rows);
     let usage = summary.totals.usage;
-    let _ = writeln!(
-        out,
-        "All together: {} tokens in, {} out, {} at list prices.\n",
-        count(usage.input_tokens),
-        count(usage.output_tokens),
-        dollars(summary.totals.cost_usd)
-    );
+    let (tokens_in, tokens_out) = (count(usage.input_tokens), count(usage.output_tokens));
+    let price = match summary.totals.cost_usd {
+        Some(_) => format!("{} at list prices", dollars(summary.totals.cost_usd)),
+        None => "the cost is not known".to_owned(),
+    };
+    let _ = writeln!(out, "All together: {tokens_in} tokens in, {tokens_out} out; {price}.\n");
 }
 
 fn answered_by(out: &mut String, block: &Block, summary: &Summary) {

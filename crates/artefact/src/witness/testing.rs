@@ -75,6 +75,7 @@ pub(crate) fn block_of(manifest: &Manifest, summary: &Summary, argv: &[&str]) ->
             Vec::new(),
             vec![HubFile { path: "data/x.parquet".to_owned(), sha256: Digest::of(b"x").hex() }],
         ],
+        programs: Vec::new(),
         models: vec![
             ModelFacts { base_url: Some("https://u:p@h/v1?k=v".to_owned()), ..ModelFacts::default() },
             ModelFacts {

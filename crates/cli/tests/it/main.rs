@@ -28,3 +28,5 @@ mod resume;
 mod strictness;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod witness;

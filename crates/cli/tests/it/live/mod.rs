@@ -6,6 +6,7 @@ mod manners;
 mod money;
 mod secrets;
 mod wires;
+mod witness;
 
 use std::collections::BTreeMap;
 

@@ -124,7 +124,7 @@ impl Environment {
 }
 
 /// How long git may take to say what state a repository is in.
-const GIT_LIMIT: Duration = Duration::from_secs(20);
+const GIT_LIMIT: Duration = Duration::from_secs(10);
 const DEFAULT_HUB: &str = "https://huggingface.co";
 
 impl Settings {

@@ -2,12 +2,13 @@
 //!
 //! Derived from the sidecar and the summary and never read back: what is shortened here is whole there.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use proofmark_canon::json::{self, EncodeError};
 use proofmark_canon::{Map, Value};
 
-use super::block::Block;
+use super::block::{Block, ModelEntry};
 use super::place::CUT;
 use super::redact::REDACTED;
 use super::shell;
@@ -31,7 +32,7 @@ const NAME: usize = 120;
 
 /// Renders `report.md`. The same block and summary give the same bytes.
 pub fn render(block: &Block, summary: &Summary) -> Result<String, EncodeError> {
-    let yaml = yaml_text(&shown(&json::to_value(block)?));
+    let yaml = yaml_text(&shown_of(block)?);
     let fence = fence(&yaml);
     let mut out = format!("{fence}{INFO}\n{yaml}{fence}\n\n");
     // Writing to a String cannot fail: results of `write!` below are dropped.
@@ -75,6 +76,64 @@ pub fn shown(sidecar: &Value) -> Value {
     Value::Object(out)
 }
 
+/// [`shown`] of a block, without a copy of everything that it leaves out: there may be a request id for every sample.
+fn shown_of(block: &Block) -> Result<Value, EncodeError> {
+    let Block { inputs, models, .. } = block;
+    let without_ids = |model: &ModelEntry| ModelEntry {
+        answered_by: model.answered_by.clone(),
+        base_url: model.base_url.clone(),
+        id: model.id.clone(),
+        model: model.model.clone(),
+        program: model.program.clone(),
+        provider: model.provider.clone(),
+        provider_request_ids: Vec::new(),
+        version: model.version.clone(),
+    };
+    let light = Block {
+        argv: Vec::new(),
+        artifacts: BTreeMap::new(),
+        backfilled: block.backfilled,
+        conditions: block.conditions.clone(),
+        git_dirty: block.git_dirty,
+        inputs: inputs.clone(),
+        invocations: Vec::new(),
+        invoked_at: block.invoked_at.clone(),
+        judge_cache_integrity_events: block.judge_cache_integrity_events.clone(),
+        kind: block.kind,
+        models: models.iter().map(without_ids).collect(),
+        not_submittable: block.not_submittable.clone(),
+        platform: block.platform.clone(),
+        proofmark_version: block.proofmark_version.clone(),
+        repo_commit: block.repo_commit.clone(),
+        resumed: block.resumed,
+        root: block.root.clone(),
+        root_in_repo: block.root_in_repo.clone(),
+        run_id: block.run_id,
+        sampling: block.sampling,
+        schema_version: block.schema_version,
+        submittable: block.submittable,
+        suite: block.suite.clone(),
+        toolchain: block.toolchain.clone(),
+    };
+    let mut value = shown(&json::to_value(&light)?);
+    if let Value::Object(members) = &mut value
+        && let Some(Value::Array(shown)) = members.remove("models")
+    {
+        let counted = shown.into_iter().zip(models).map(|(mut shown, model)| {
+            if let Value::Object(members) = &mut shown {
+                members.insert("provider_request_ids", captured(model.provider_request_ids.len()));
+            }
+            shown
+        });
+        members.insert("models", counted.collect::<Vec<_>>());
+    }
+    Ok(value)
+}
+
+fn captured(ids: usize) -> String {
+    format!("{ids} captured")
+}
+
 fn shown_input(input: &Value) -> Value {
     let Value::Object(members) = input else { return input.clone() };
     let mut out = short_hash(members);
@@ -86,7 +145,7 @@ fn shown_model(model: &Value) -> Value {
     let Value::Object(members) = model else { return model.clone() };
     let mut out = members.clone();
     let ids = members.get("provider_request_ids").and_then(Value::as_array).map_or(0, <[Value]>::len);
-    out.insert("provider_request_ids", format!("{ids} captured"));
+    out.insert("provider_request_ids", captured(ids));
     Value::Object(out)
 }
 

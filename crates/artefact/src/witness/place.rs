@@ -107,10 +107,21 @@ impl Ground {
 
     /// The home directory can stand anywhere inside an argument, as in `file:///home/me`.
     fn without_home(&self, text: &str) -> String {
-        match self.home.as_deref().and_then(Path::to_str).filter(|home| home.len() > 1) {
-            Some(home) => text.replace(home, CUT),
-            None => text.to_owned(),
+        let Some(home) = self.home.as_deref().and_then(Path::to_str).filter(|home| home.len() > 1) else {
+            return text.to_owned();
+        };
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(at) = rest.find(home) {
+            let (before, after) = (&rest[..at], &rest[at + home.len()..]);
+            // `/home/me` is not `/home/men`.
+            let is_whole = after.chars().next().is_none_or(|next| !next.is_alphanumeric());
+            out.push_str(before);
+            out.push_str(if is_whole { CUT } else { home });
+            rest = after;
         }
+        out.push_str(rest);
+        out
     }
 
     /// A relative way between two folders, when everything it names is below a folder whose content is no secret.
@@ -250,6 +261,7 @@ mod tests {
             ("evals/../runs", None, "../runs"),
             ("--a=../../home/ada/y", None, "--a=…/y"),
             ("file:///home/ada/x", None, "file://…/x"),
+            ("a:/home/ada,b:/home/adam", None, "a:…,b:/home/adam"),
             ("C:\\Users\\ada\\x.yaml", None, "…/x.yaml"),
             ("~/x", None, "…/x"),
             ("/", None, "…/"),

@@ -26,6 +26,9 @@ pub enum RequestsError {
     Torn { line: u64 },
 }
 
+/// An id, and where it stands: ordinal, call, attempt.
+type Placed = ((u64, u32, u32), String);
+
 /// The longest line: an attempt is a few hundred bytes.
 const MAX_LINE: usize = 1 << 20;
 
@@ -44,7 +47,7 @@ pub fn request_ids(telemetry: impl Read) -> Result<RequestIds, RequestsError> {
         outcome: AttemptOutcome,
         request_id: Option<String>,
     }
-    let mut found: BTreeMap<String, Vec<((u64, u32, u32), String)>> = BTreeMap::new();
+    let mut found: BTreeMap<String, Vec<Placed>> = BTreeMap::new();
     let mut lines = Lines::new(telemetry, MAX_LINE);
     while let Some(line) = lines.next_line()? {
         let number = line.number;
@@ -57,7 +60,7 @@ pub fn request_ids(telemetry: impl Read) -> Result<RequestIds, RequestsError> {
             found.entry(seen.model).or_default().push(((seen.ordinal, seen.call, seen.attempt), id));
         }
     }
-    let in_order = |mut ids: Vec<((u64, u32, u32), String)>| {
+    let in_order = |mut ids: Vec<Placed>| {
         // Stable: what has the same place keeps the order of the file.
         ids.sort_by_key(|(place, _)| *place);
         ids.into_iter().map(|(_, id)| id).collect()

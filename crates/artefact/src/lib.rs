@@ -11,6 +11,7 @@
 //! - [`schema`] the JSON Schemas of all of these.
 //! - [`spill`] sorting and duplicates in flat memory.
 //! - [`picture`] what a picture is, without and with a look at its pixels.
+//! - [`witness`] `report.replay.json` and `report.md`: what happened this time.
 //! - [`path`] paths that cannot leave their root; `axes` where names stand; [`text`] and [`number`] what people read.
 
 mod axes;
@@ -33,4 +34,5 @@ pub mod telemetry;
 pub mod text;
 pub mod trajectory;
 pub mod validate;
+pub mod witness;
 pub mod yaml;

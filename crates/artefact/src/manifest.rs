@@ -157,14 +157,19 @@ impl ModelEntry {
     /// Whether a name that came back is the model that was asked for: the same, or a snapshot of it
     /// (`gpt-x` that answers as `gpt-x-2026-01-31`).
     pub fn answers_as(&self, name: &str) -> bool {
-        let asked = self.model.split_once(':').map_or(self.model.as_str(), |(_, id)| id);
-        let bare = |text: &str| text.strip_prefix("models/").unwrap_or(text).to_ascii_lowercase();
-        let (asked, name) = (bare(asked), bare(name));
-        let is_date = |rest: &str| {
-            rest.len() >= 4 && rest.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'@' | b'.'))
-        };
-        name == asked || name.strip_prefix(&asked).is_some_and(is_date) || asked.strip_suffix("-latest") == Some(&name)
+        is_same_model(&self.model, name)
     }
+}
+
+/// [`ModelEntry::answers_as`] for a model that is written `provider:model-id`.
+pub(crate) fn is_same_model(model: &str, name: &str) -> bool {
+    let asked = model.split_once(':').map_or(model, |(_, id)| id);
+    let bare = |text: &str| text.strip_prefix("models/").unwrap_or(text).to_ascii_lowercase();
+    let (asked, name) = (bare(asked), bare(name));
+    let is_date = |rest: &str| {
+        rest.len() >= 4 && rest.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'@' | b'.'))
+    };
+    name == asked || name.strip_prefix(&asked).is_some_and(is_date) || asked.strip_suffix("-latest") == Some(&name)
 }
 
 /// US dollars a million tokens, and where they come from.

@@ -66,7 +66,7 @@ impl Published {
 }
 
 /// One line a schema.
-const PUBLISHED: [Published; 7] = [
+const PUBLISHED: [Published; 8] = [
     Published { name: "suite", version: 1, title: "Proofmark suite", root: of_input::<crate::suite::config::Suite> },
     Published {
         name: "record",
@@ -99,6 +99,12 @@ const PUBLISHED: [Published; 7] = [
         root: of_output::<crate::telemetry::Attempt>,
     },
     Published {
+        name: "replay",
+        version: crate::witness::REPLAY_SCHEMA,
+        title: "Proofmark's report.replay.json",
+        root: of_output::<crate::witness::Block>,
+    },
+    Published {
         name: "diff",
         version: crate::diff::format::DIFF_SCHEMA,
         title: "What `proofmark diff --format json` prints",
@@ -119,15 +125,22 @@ fn of_output<T: JsonSchema>() -> Schema {
 /// The forms that texts with these field names have everywhere.
 const DIGEST: &str = "^sha256:[0-9a-f]{64}$";
 const SPINE: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$";
-const FORMS: [(&str, &str); 9] = [
+const UTC: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z$";
+/// 64 digits in repositories that hash with SHA-256.
+const COMMIT: &str = "^[0-9a-f]{40}([0-9a-f]{24})?$";
+const FORMS: [(&str, &str); 13] = [
     ("content_sha256", DIGEST),
     ("created_at", SPINE),
     ("dataset_hash", DIGEST),
     ("digest", DIGEST),
     ("fingerprint", DIGEST),
+    ("hash", DIGEST),
+    ("invoked_at", UTC),
     ("output_fingerprint", DIGEST),
     ("output_sha256", DIGEST),
+    ("repo_commit", COMMIT),
     ("run_id", "^[0-9a-f]{32}$"),
+    ("sha256", "^[0-9a-f]{64}$"),
     ("started_at", SPINE),
 ];
 
@@ -259,7 +272,7 @@ mod tests {
 
     #[test]
     fn the_text_is_the_same_every_time_and_has_no_loose_ends() {
-        assert_eq!(names(), ["suite", "record", "trajectory", "manifest", "summary", "telemetry", "diff"]);
+        assert_eq!(names(), ["suite", "record", "trajectory", "manifest", "summary", "telemetry", "replay", "diff"]);
         for name in names() {
             let first = text(name).unwrap();
             assert_eq!(Some(&first), text(name).as_ref());
@@ -361,6 +374,52 @@ mod tests {
             assert!(!accepts("trajectory", &with(&good, pointer, bad)), "{pointer}");
         }
         assert!(!accepts("trajectory", &without(&good, "/final_answer")));
+    }
+
+    #[test]
+    fn a_replay_block_is_accepted_and_every_departure_is_refused() {
+        let block = crate::witness::testing::block();
+        let good: Value = serde_json::from_slice(&proofmark_canon::to_vec(&block).unwrap()).unwrap();
+        assert!(accepts("replay", &good));
+        // A field may be added, and these may be there or not.
+        assert!(accepts("replay", &with(&good, "/of_tomorrow", json!(1))));
+        assert!(accepts("replay", &with(&good, "/backfilled", json!(true))));
+        for optional in ["/run_id", "/not_submittable"] {
+            assert!(accepts("replay", &without(&good, optional)), "{optional}");
+        }
+        for name in ["/repo_commit", "/git_dirty", "/root", "/root_in_repo", "/suite/path", "/sampling/temperature"] {
+            assert!(accepts("replay", &with(&good, name, Value::Null)), "{name}");
+        }
+        for (pointer, bad) in [
+            ("/schema_version", json!(2)),
+            ("/kind", json!("eval")),
+            ("/repo_commit", json!("0123abc")),
+            ("/repo_commit", json!("G123456789012345678901234567890123456789")),
+            ("/git_dirty", json!("no")),
+            ("/invoked_at", json!("2026-11-16T01:02:03+01:00")),
+            ("/argv", json!("proofmark run")),
+            ("/suite/hash", json!("sha256:00")),
+            ("/suite/path", json!("/etc/passwd")),
+            ("/suite/path", json!("a/../../b")),
+            ("/inputs/0/path", json!("../b")),
+            ("/inputs/0/path", json!("..")),
+            ("/inputs/0/mode", json!("md5")),
+            ("/inputs/0/role", json!("spell")),
+            ("/inputs/0/hash", json!(null)),
+            ("/models/0/provider_request_ids", json!("3 captured")),
+            ("/models/0/id", json!(3)),
+            ("/conditions/effective", json!(null)),
+            ("/sampling/n", json!(-1)),
+            ("/submittable", json!("yes")),
+            ("/artifacts/x", json!("sha256:zz")),
+            ("/judge_cache_integrity_events", json!(null)),
+        ] {
+            assert!(!accepts("replay", &with(&good, pointer, bad.clone())), "{pointer} {bad}");
+        }
+        let optional = ["run_id", "not_submittable"];
+        for name in good.as_object().unwrap().keys().filter(|name| !optional.contains(&name.as_str())) {
+            assert!(!accepts("replay", &without(&good, &format!("/{name}"))), "without {name}");
+        }
     }
 
     #[test]

@@ -21,7 +21,8 @@ use crate::settings::Settings;
 
 /// Runs the command line and returns its exit code.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are what was asked for; everything else could not be done.
@@ -30,7 +31,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return if asked { Exit::Holds } else { Exit::CannotCheck }.into();
         }
     };
-    let settings = Settings::read(&cli.global);
+    let settings = Settings::read(&cli.global, arguments);
     match dispatch(cli, &settings) {
         Ok(exit) => exit.into(),
         Err(failure) => {

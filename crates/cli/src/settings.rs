@@ -3,14 +3,18 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use proofmark_canon::id::rfc3339;
 use proofmark_model::offline::Behaviour;
 use proofmark_model::preset::PRESETS;
 use proofmark_model::{Secret, Surroundings};
 use proofmark_run::dataset::HubContext;
+use proofmark_run::git::Git;
+use proofmark_run::ready::Ready;
+use proofmark_run::witness::{Invocation, real_path};
 
 use crate::args::{Colour, Global};
 use crate::exit::Failure;
@@ -34,8 +38,8 @@ pub const VARIABLES: &[Variable] = &[
         help: "Where downloads are kept. Default: `proofmark` under `XDG_CACHE_HOME`, or `~/.cache/proofmark`.",
     },
     Variable { name: "XDG_CACHE_HOME", help: "See `PROOFMARK_CACHE_DIR`." },
-    Variable { name: "HOME", help: "See `PROOFMARK_CACHE_DIR`." },
-    Variable { name: "PATH", help: "Where programs of `command` scorers and `command:` models are found." },
+    Variable { name: "HOME", help: "See `PROOFMARK_CACHE_DIR`. Never written anywhere." },
+    Variable { name: "PATH", help: "Where programs of `command` scorers and `command:` models, and `git`, are found." },
     Variable {
         name: "PROOFMARK_OFFLINE_JITTER_MS",
         help: "Makes offline models wait up to this long, differently in each run, to test what is around them.",
@@ -87,6 +91,10 @@ pub(crate) struct Settings {
     pub(crate) width: usize,
     /// Whether progress can be drawn.
     pub(crate) stderr_is_terminal: bool,
+    /// The command line, the program's name first.
+    arguments: Vec<OsString>,
+    /// Milliseconds since 1970 when the program started.
+    started: u64,
     environment: Environment,
 }
 
@@ -115,10 +123,12 @@ impl Environment {
     }
 }
 
+/// How long git may take to say what state a repository is in.
+const GIT_LIMIT: Duration = Duration::from_secs(10);
 const DEFAULT_HUB: &str = "https://huggingface.co";
 
 impl Settings {
-    pub(crate) fn read(global: &Global) -> Self {
+    pub(crate) fn read(global: &Global, arguments: Vec<OsString>) -> Self {
         let environment = Environment::read();
         let colour = |is_terminal: bool| match global.color {
             Colour::Always => Style::Coloured,
@@ -130,7 +140,7 @@ impl Settings {
         let style = Styles { stdout: colour(io::stdout().is_terminal()), stderr: colour(stderr_is_terminal) };
         let measured = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
         let width = measured.or_else(|| environment.text("COLUMNS")?.parse().ok()).unwrap_or(100).clamp(40, 240);
-        Self { style, width, stderr_is_terminal, environment }
+        Self { style, width, stderr_is_terminal, arguments, started: clock_nanos() / 1_000_000, environment }
     }
 
     /// Prints a result to stdout. A reader that has gone away is not a failure.
@@ -176,6 +186,34 @@ impl Settings {
         }
     }
 
+    /// The command as the witness of a run needs it. `paths` are the arguments that are paths, `run_dir` is where the
+    /// run goes.
+    pub(crate) fn invocation(
+        &self,
+        ready: &Ready,
+        paths: Vec<(Option<&'static str>, PathBuf)>,
+        run_dir: &Path,
+    ) -> Result<Invocation, Failure> {
+        let cwd = std::env::current_dir()
+            .map_err(|error| Failure::new(format!("cannot tell which folder this is: {error}")))?;
+        let home = self.environment.get("HOME").map(PathBuf::from);
+        let mut secrets = self.surroundings(None).secrets(&ready.plan.models);
+        secrets.extend(self.environment.text("HF_TOKEN").map(Secret::new));
+        let suite = real_path(&ready.suite.0, &cwd);
+        let git = Git { path: self.program_path(), home: home.clone(), limit: GIT_LIMIT };
+        let folder = suite.parent().unwrap_or(&cwd);
+        Ok(Invocation {
+            argv: self.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            paths,
+            invoked_at: rfc3339(self.started),
+            git: git.look(folder, &real_path(run_dir, &cwd)),
+            cwd,
+            home,
+            secrets,
+            toolchain: concat!("proofmark ", env!("CARGO_PKG_VERSION")).to_owned(),
+        })
+    }
+
     pub(crate) fn program_path(&self) -> Option<OsString> {
         self.environment.get("PATH").cloned()
     }
@@ -209,7 +247,7 @@ fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
-#[expect(clippy::disallowed_methods, reason = "`cli` reads the clock; it goes to telemetry and waiting times alone")]
+#[expect(clippy::disallowed_methods, reason = "`cli` reads the clock; it goes to plane 2 and waiting times alone")]
 fn clock_nanos() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| since.as_nanos() as u64)

@@ -93,6 +93,22 @@ impl Surroundings {
         })
     }
 
+    /// The values of all variables that may hold a key: of every provider we know, and those that models name.
+    /// Whoever writes something down looks for them in it.
+    pub fn secrets(&self, models: &[ModelPlan]) -> Vec<Secret> {
+        let of_presets = PRESETS.iter().flat_map(|preset| preset.keys.iter().map(|name| (*name).to_owned()));
+        let of_models = models.iter().filter_map(|model| model.api_key_env.clone());
+        // A key file that cannot be used was refused before, or is not used.
+        let keys = of_presets.chain(of_models).filter_map(|name| self.key(&name).ok().flatten());
+        let passed_on = models.iter().filter_map(|model| model.command.as_ref()?.env.as_ref()).flatten();
+        let is_secret = |name: &&String| {
+            let name = name.to_ascii_uppercase();
+            ["KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL"].iter().any(|word| name.contains(word))
+        };
+        let passed_on = passed_on.filter(is_secret).filter_map(|name| self.text(name)).map(Secret::new);
+        keys.chain(passed_on).collect()
+    }
+
     /// Where the key of a preset is set, without its value: the variable's name.
     pub fn key_is_in(&self, preset: &Preset) -> Option<String> {
         preset.keys.iter().find_map(|name| {

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use proofmark_artefact::manifest::{Manifest, Platform};
-use proofmark_artefact::store::{Claim, ClaimError, OnExisting, OpenError, RunDir};
+use proofmark_artefact::store::{Claim, ClaimError, OnExisting, OpenError, RunDir, names};
 use proofmark_artefact::summary::Summary;
 use proofmark_canon::RunId;
 use proofmark_model::{Ask, Class, Hint, Reply, Stop};
@@ -29,6 +29,7 @@ use crate::resume::{self, ResumeError};
 use crate::sample::{RecordError, finish_sample};
 use crate::source::{Source, SourceError, Unit};
 use crate::telemetry::Telemetry;
+use crate::witness::{Invocation, Witness};
 
 /// How far the newest sample may be ahead of the oldest unfinished one.
 const WINDOW: usize = 1 << 18;
@@ -54,8 +55,10 @@ pub struct Options {
     pub skip_report: bool,
     /// Of the harness, for the manifest.
     pub version: String,
-    /// Recorded only when the suite turns deterministic artefacts off.
+    /// For the witness, and for the manifest when the suite turns deterministic artefacts off.
     pub platform: Platform,
+    /// For the witness.
+    pub invocation: Invocation,
     /// Turns true when the run should stop where it is; it can be resumed.
     pub stop: watch::Receiver<bool>,
 }
@@ -110,6 +113,8 @@ pub enum RunError {
     Attach(#[from] AttachError),
     #[error("cannot write the telemetry")]
     Telemetry(#[source] std::io::Error),
+    #[error("cannot note that the run was started")]
+    Witness(#[source] std::io::Error),
     #[error("interrupted after {done} of {samples} samples")]
     Interrupted { done: u64, samples: u64 },
     #[error("a part of the run panicked; this is a bug in Proofmark")]
@@ -121,9 +126,10 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
     for model in &ready.models {
         model.check_ready().map_err(|stop| RunError::Stopped { stop, done: 0, samples: ready.samples() })?;
     }
+    let witness = Witness::new(&ready, &options.run_dir, &options.invocation, &options.version, &options.platform);
     let claim = Claim::take(&options.run_dir, options.on_existing)?;
     if options.on_existing == OnExisting::Resume && claim.is_finished() {
-        return already_complete(&ready, claim);
+        return already_complete(&ready, claim, &witness);
     }
     let state = resume::open(&ready, &claim)?;
     let resumed = state.done.count;
@@ -134,6 +140,7 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
         Journal::open(&state.journal_path, ready.run_id, state.done.valid_length).map_err(RunError::Append)?;
     let source = Source::new(Arc::clone(&ready), state.done, Some(replay));
 
+    witness.begin(&claim).map_err(RunError::Witness)?;
     let telemetry = Telemetry::open(&claim).map_err(RunError::Telemetry)?;
     let (of_model, workers) = lanes(&ready, options.concurrency);
     let window = Arc::new(Semaphore::new(if workers.len() > 1 { WINDOW_OF_LANES } else { WINDOW }));
@@ -183,20 +190,29 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
     let draft = draft_manifest(&ready, &options.version, &options.platform);
     let (manifest, summary) = publish(&ready, &claim, draft, collected)?;
     shared.telemetry.publish(claim.dir()).map_err(RunError::Telemetry)?;
+    witness.publish(&claim, &manifest, &summary, resumed > 0)?;
     claim.finish().map_err(|source| PublishError::io(&options.run_dir, source))?;
     Ok(Outcome { run_dir: options.run_dir, manifest, summary, resumed, was_complete: false })
 }
 
-fn already_complete(ready: &Ready, claim: Claim) -> Result<Outcome, RunError> {
+fn already_complete(ready: &Ready, claim: Claim, witness: &Witness) -> Result<Outcome, RunError> {
     let dir = RunDir::open(claim.dir()).map_err(RunError::Finished)?;
     let (found, expected) = (dir.manifest().run_id, ready.run_id);
-    let path = claim.dir().to_owned();
+    let (path, manifest) = (claim.dir().to_owned(), dir.manifest().clone());
+    // Killed between the manifest and the witness: what is left to do is to write it.
+    let lacks_witness = claim.work_file(names::WORK_HEADER).exists() && !dir.file(names::REPLAY).exists();
+    if found == expected && lacks_witness {
+        let summary = dir.read_json(names::SUMMARY).map_err(RunError::Finished)?;
+        witness.note_start(&claim).map_err(RunError::Witness)?;
+        let telemetry = Telemetry::open(&claim).map_err(RunError::Telemetry)?;
+        telemetry.publish(claim.dir()).map_err(RunError::Telemetry)?;
+        witness.publish(&claim, &manifest, &summary, true)?;
+    }
     claim.finish().map_err(|source| PublishError::io(&path, source))?;
     if found != expected {
         return Err(RunError::OtherFinished { dir: path, found, expected });
     }
-    let summary = dir.read_json(proofmark_artefact::store::names::SUMMARY).map_err(RunError::Finished)?;
-    let manifest = dir.manifest().clone();
+    let summary = dir.read_json(names::SUMMARY).map_err(RunError::Finished)?;
     let resumed = manifest.record_count;
     Ok(Outcome { run_dir: path, manifest, summary, resumed, was_complete: true })
 }

@@ -5,13 +5,15 @@
 //! - [`execute`] asks and records them; [`sample`] from an answer to a record; [`scorer`] one file for each scorer;
 //! - `lanes` one queue for each endpoint; [`budget`] what may be spent; `telemetry` every attempt; [`attach`] files of rows;
 //! - [`journal`] what came back, before it counts; [`outputs`] the pictures in it; [`resume`] going on after a kill;
-//! - [`collect`] records put back in order; [`publish`] the final files.
+//! - [`collect`] records put back in order; [`publish`] the final files;
+//! - [`witness`] what happened this time; [`git`] the repository that holds the suite.
 
 pub mod attach;
 pub mod budget;
 pub mod collect;
 pub mod dataset;
 pub mod execute;
+pub mod git;
 pub mod journal;
 mod lanes;
 pub mod outputs;
@@ -23,3 +25,4 @@ mod sample;
 pub mod scorer;
 pub mod source;
 mod telemetry;
+pub mod witness;

@@ -12,6 +12,7 @@ use proofmark_artefact::record::Status;
 use proofmark_artefact::report;
 use proofmark_artefact::store::{AtomicFile, Claim, names};
 use proofmark_artefact::summary::Summary;
+use proofmark_artefact::witness::requests::RequestsError;
 use proofmark_artefact::yaml;
 use proofmark_canon::Digest;
 use proofmark_canon::json::{self, EncodeError};
@@ -29,6 +30,8 @@ pub enum PublishError {
     Io { path: PathBuf, source: io::Error },
     #[error("cannot encode `{name}`")]
     Encode { name: &'static str, source: EncodeError },
+    #[error("cannot read `telemetry.jsonl`")]
+    Telemetry(#[source] RequestsError),
 }
 
 impl PublishError {

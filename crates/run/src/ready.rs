@@ -41,6 +41,8 @@ pub struct Ready {
     pub plan: Plan,
     pub run_id: RunId,
     pub root: PathBuf,
+    /// The file it was read from, and its structured digest.
+    pub suite: (PathBuf, Digest),
     pub assets: Assets,
     pub attachments: Attachments,
     /// In the suite's order of tasks.
@@ -147,6 +149,7 @@ impl Ready {
             plan,
             run_id,
             root,
+            suite: (suite_path.to_owned(), file.digest()),
             assets,
             attachments,
             datasets,

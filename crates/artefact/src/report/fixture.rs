@@ -23,7 +23,7 @@ pub(super) fn run_id() -> RunId {
     RunId::from_digest(&Digest::of(b"fixture"))
 }
 
-pub(super) fn manifest() -> Manifest {
+pub(crate) fn manifest() -> Manifest {
     let model = |id: &str| ModelEntry {
         price: None,
         seed: None,
@@ -73,7 +73,7 @@ pub(super) fn estimate(mean: f64, low: f64, high: f64) -> Estimate {
     Estimate { interval: Interval { high, level: 0.95, low, method: Method::Wilson }, items: 4, mean }
 }
 
-pub(super) fn summary() -> Summary {
+pub(crate) fn summary() -> Summary {
     let counts = Counts { attempted: 4, errored: 1, passed: 2, scored: 3 };
     let usage = Usage { input_tokens: 1200, output_tokens: 34 };
     let some = Some(estimate(2.0 / 3.0, 0.208, 0.939));

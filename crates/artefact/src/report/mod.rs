@@ -12,7 +12,7 @@
 mod chart;
 mod errors;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 mod html;
 mod images;
 mod page;

@@ -14,8 +14,14 @@ pub const PLANE_1: [&str; 6] = [RECORDS, TRAJECTORIES, CONFIG, SUMMARY, REPORT_H
 /// Every attempt to get an answer; plane 2.
 pub const TELEMETRY: &str = "telemetry.jsonl";
 
-/// All files of plane 2 that a run may leave.
-pub const PLANE_2: [&str; 1] = [TELEMETRY];
+/// The witness for people; derived from [`REPLAY`], never read back.
+pub const REPORT_MD: &str = "report.md";
+/// The witness: what the run ate and what it left.
+pub const REPLAY: &str = "report.replay.json";
+
+/// All files of plane 2 that a run may leave, in the order in which they are published. The witness comes last: it
+/// pins the others.
+pub const PLANE_2: [&str; 3] = [TELEMETRY, REPORT_MD, REPLAY];
 
 /// The folder of pictures that models made, each named by its digest. Records name every one of them.
 pub const OUTPUTS: &str = "outputs";
@@ -26,5 +32,7 @@ pub const WORK: &str = ".proofmark";
 pub const WORK_HEADER: &str = "run.json";
 /// Finished samples, in the order in which they finished (inside [`WORK`]).
 pub const JOURNAL: &str = "journal.jsonl";
+/// Every start of the unfinished run, for its witness (inside [`WORK`]).
+pub const STARTS: &str = "starts.jsonl";
 /// Held by the process that writes (inside [`WORK`]).
 pub const LOCK: &str = "lock";

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use proofmark_canon::Digest;
+
 use super::config::Suite;
 use super::plan::Plan;
 use super::problem::{Problem, Step};
@@ -44,6 +46,11 @@ impl SuiteFile {
     /// The file's bytes as text.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The structured digest: comments, white space and key order do not matter.
+    pub fn digest(&self) -> Digest {
+        Digest::of(&self.node.to_value().to_canonical())
     }
 
     /// Whether a run wrote this file.

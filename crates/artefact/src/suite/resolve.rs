@@ -12,6 +12,7 @@ use super::plan::{
 use super::problem::{Place, Problem};
 use super::text::{PromptSource, TextSource};
 use crate::picture::{AspectRatio, HASH_BITS};
+use crate::witness::redact::Redactor;
 use crate::yaml::suggest;
 
 /// What the command line changes. It becomes part of the plan, and so of the run's identity.
@@ -141,6 +142,14 @@ fn resolve_models(models: Vec<config::Model>, problems: &mut Vec<Problem>) -> Ve
     plans
 }
 
+/// Whether a header's name says that its value is a key.
+fn is_secret_header(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace('_', "-");
+    ["token", "secret", "auth", "passw", "cookie", "apikey", "api-key", "access-key", "subscription-key"]
+        .iter()
+        .any(|word| name.contains(word))
+}
+
 fn check_model(model: &config::Model, place: &Place, problems: &mut Vec<Problem>) {
     if let Some(url) = &model.base_url {
         let has_credentials = url
@@ -181,7 +190,9 @@ fn check_model(model: &config::Model, place: &Place, problems: &mut Vec<Problem>
             "connection",
         ]
         .contains(&name.to_ascii_lowercase().as_str());
-        if !is_token || is_ours || value.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
+        // The suite is written to the run directory: nothing in it may be secret.
+        let is_secret = is_secret_header(name) || Redactor::default().text(value) != *value;
+        if !is_token || is_ours || is_secret || value.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
             problems.push(
                 Problem::at(place.key("headers").key(name), format!("`{name}` cannot be set here"))
                     .hint("keys come from the environment: `api_key_env`"),

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &DemoArgs, settings: &Settings) -> Result<Exit, Failure>
         allow_errors: None,
         format: TextOrJson::Text,
     };
-    let exit = super::run::run(&run_args, settings)?;
+    let exit = super::run::run_typed(&run_args, vec![(None, dir.clone())], settings)?;
     settings.print(&format!(
         "\n{}\n  open {shown}/runs/demo/report.html\n  proofmark validate {shown}/runs/demo\n  \
          proofmark run {shown}/suite.yaml --run-dir {shown}/runs/again && cmp {shown}/runs/demo/records.jsonl \

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use proofmark_artefact::rebuild::{Rebuilt, rebuild};
 use proofmark_artefact::store::{RunDir, names, write_atomic};
+use proofmark_artefact::witness::pins;
 use proofmark_canon::Digest;
 
 use crate::args::ReportArgs;
@@ -45,6 +46,9 @@ pub(crate) fn run(args: &ReportArgs, settings: &Settings) -> Result<Exit, Failur
         bytes.push(b'\n');
         let exit = write_both(dir.path(), &rebuilt, settings)?;
         write(&dir.file(names::MANIFEST), &bytes)?;
+        let changed = [(names::REPORT_HTML, Digest::of(&rebuilt.report)), (names::MANIFEST, Digest::of(&bytes))];
+        pins::update(dir.path(), &changed)
+            .map_err(|error| Failure::new(format!("cannot update `{}`: {error}", dir.file(names::REPLAY).display())))?;
         return Ok(exit);
     }
     write_both(dir.path(), &rebuilt, settings)

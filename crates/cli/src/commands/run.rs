@@ -30,12 +30,24 @@ use crate::ui::results::results;
 use crate::ui::table::{Align, render};
 
 pub(crate) fn run(args: &RunArgs, settings: &Settings) -> Result<Exit, Failure> {
+    let mut paths = vec![(None, args.suite.clone())];
+    paths.extend(args.run_dir.clone().map(|dir| (Some("--run-dir"), dir)));
+    paths.extend(args.root.clone().map(|dir| (Some("--root"), dir)));
+    run_typed(args, paths, settings)
+}
+
+/// Runs a suite whose command line held these paths: with the option they belong to, or alone.
+pub(crate) fn run_typed(
+    args: &RunArgs,
+    paths: Vec<(Option<&'static str>, PathBuf)>,
+    settings: &Settings,
+) -> Result<Exit, Failure> {
     let ready = load(&args.suite, args.root.clone(), &overrides(args), concurrency(args), settings)?;
     check_prices(&ready, args)?;
     if args.dry_run {
         return dry_run(&ready, args, settings);
     }
-    let outcome = execute(ready, args, settings)?;
+    let outcome = execute(ready, args, paths, settings)?;
     let counts = outcome.summary.totals.counts;
     let permitted = args.allow_errors.is_some_and(|allowed| allowed.permits(counts.errored, counts.attempted));
     let exit = if counts.errored == 0 || permitted { Exit::Holds } else { Exit::DoesNotHold };
@@ -106,7 +118,12 @@ fn overrides(args: &RunArgs) -> Overrides {
     }
 }
 
-fn execute(ready: Ready, args: &RunArgs, settings: &Settings) -> Result<Outcome, Failure> {
+fn execute(
+    ready: Ready,
+    args: &RunArgs,
+    paths: Vec<(Option<&'static str>, PathBuf)>,
+    settings: &Settings,
+) -> Result<Outcome, Failure> {
     let run_dir = args.run_dir.clone().unwrap_or_else(|| default_run_dir(&ready.plan.name, &ready.run_id));
     let on_existing = match (args.overwrite, args.resume) {
         (true, _) => OnExisting::Overwrite,
@@ -123,6 +140,8 @@ fn execute(ready: Ready, args: &RunArgs, settings: &Settings) -> Result<Outcome,
         skip_report: args.skip_report,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         platform: Platform { arch: std::env::consts::ARCH.to_owned(), os: std::env::consts::OS.to_owned() },
+        // Before anything is written: the run must not make its own repository dirty.
+        invocation: settings.invocation(&ready, paths, &run_dir)?,
         stop: stop_on_interrupt(),
     };
     execute::run(ready, options, Box::new(meter)).map_err(|error| run_failure(&error, &args.suite, &run_dir))
@@ -175,6 +194,12 @@ fn text(outcome: &Outcome, settings: &Settings) -> String {
     for name in names::PLANE_1 {
         let path = outcome.run_dir.join(name);
         if name == names::MANIFEST || manifest.artifacts.contains_key(name) {
+            out.push_str(&format!("  {}\n", visible(&path.display().to_string())));
+        }
+    }
+    for name in [names::REPORT_MD, names::REPLAY] {
+        let path = outcome.run_dir.join(name);
+        if path.exists() {
             out.push_str(&format!("  {}\n", visible(&path.display().to_string())));
         }
     }
@@ -324,7 +349,7 @@ fn run_failure(error: &RunError, suite: &Path, run_dir: &Path) -> Failure {
     let edited = "the run directory was changed by something else; start anew with `--overwrite`";
     let hint = match error {
         RunError::Claim(error) => error.hint().map(ToOwned::to_owned),
-        RunError::Interrupted { .. } | RunError::Telemetry(_) => Some(resume()),
+        RunError::Interrupted { .. } | RunError::Telemetry(_) | RunError::Witness(_) => Some(resume()),
         RunError::Budget { .. } => Some(format!("{} and a larger limit", resume())),
         RunError::Stopped { stop, .. } if !run_dir.join(names::WORK).is_dir() => stop.hint.clone(),
         RunError::Stopped { stop, .. } => {

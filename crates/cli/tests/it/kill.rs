@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use proofmark_testkit::command::{Ran, Running, TestEnv};
 use proofmark_testkit::tree::copy;
 
-use crate::support::{PLANE_1, assert_same_run, empty, json_lines};
+use crate::support::{PLANE_1, WITNESS, assert_same_run, empty, json, json_lines};
 
 /// (150 + 100 items) × 2 models × 2 conditions × n = 2.
 const SAMPLES: usize = 2000;
@@ -132,6 +132,18 @@ impl Whole {
         journalled
     }
 
+    /// Checks that a run left its files and nothing else, and that its witness pins them.
+    fn check_left(&self, dir: &str) {
+        let mut names = [&PLANE_1[..], &WITNESS].concat();
+        names.sort_unstable();
+        assert_eq!(self.env.tree(dir).names(), names, "{dir}: something was left behind");
+        let witness = json(&self.env, &format!("{dir}/report.replay.json"));
+        for name in names.iter().filter(|name| **name != "report.replay.json") {
+            let digest = proofmark_canon::Digest::of(&self.env.bytes(&format!("{dir}/{name}")));
+            assert_eq!(witness["artifacts"][name], digest.to_string(), "{dir}: {name}");
+        }
+    }
+
     /// Resumes to the end and checks that exactly the rest was asked and that nothing shows.
     fn finish(&self, dir: &str, log: &str, journalled: &BTreeSet<String>) -> Ran {
         let ran = self.start(dir, log, Some("--resume")).wait().expect(0);
@@ -141,7 +153,7 @@ impl Whole {
         let asked: BTreeSet<String> = asked.into_keys().collect();
         assert_eq!(asked, rest, "{dir}: the resumed run did not ask exactly what had no answer");
         assert_same_run(&self.env.path("whole"), &self.env.path(dir), dir);
-        assert_eq!(self.env.tree(dir).names().len(), PLANE_1.len(), "{dir}: something was left behind");
+        self.check_left(dir);
         ran
     }
 }
@@ -250,7 +262,7 @@ fn a_run_killed_while_it_publishes_resumes_without_a_question() {
         let ran = whole.start(&dir, &format!("{log}-rest"), Some("--resume")).wait().expect(0);
         assert!(whole.asked(&format!("{log}-rest")).is_empty(), "{ran}");
         assert_same_run(&whole.env.path("whole"), &whole.env.path(&dir), file);
-        assert_eq!(whole.env.tree(&dir).names().len(), PLANE_1.len());
+        whole.check_left(&dir);
     }
 
     // Every state that publishing goes through, made by hand: the first files have their names, the rest does not.

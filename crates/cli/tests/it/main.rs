@@ -33,3 +33,5 @@ mod resume;
 mod strictness;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod witness;

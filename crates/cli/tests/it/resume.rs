@@ -5,7 +5,7 @@ use std::process::Command;
 use proofmark_canon::{Digest, RunId, seed};
 use proofmark_testkit::command::{Ran, TestEnv};
 
-use crate::support::{assert_same_run, empty, json, run_id, small};
+use crate::support::{WITNESS, assert_same_run, empty, json, run_id, small};
 
 const SUITE: &str = r#"name: unfinished
 sampling: {n: 2}
@@ -304,7 +304,8 @@ fn a_run_of_ours_is_replaced_when_asked() {
     // A run without evidence leaves no trajectories of the one before.
     env.run(&[&replace[..], &["--record-evidence=false", "--skip-report"]].concat()).expect(0);
     let names = env.tree("run").names();
-    assert_eq!(names, ["config.resolved.yaml", "manifest.json", "notes.txt", "records.jsonl", "summary.json"]);
+    let plane_1 = ["config.resolved.yaml", "manifest.json", "notes.txt", "records.jsonl"];
+    assert_eq!(names, [&plane_1[..], &WITNESS, &["summary.json"]].concat());
 }
 
 #[test]

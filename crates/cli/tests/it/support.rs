@@ -9,6 +9,9 @@ use serde_json::Value;
 pub(crate) const PLANE_1: [&str; 6] =
     ["records.jsonl", "trajectories.jsonl", "manifest.json", "config.resolved.yaml", "summary.json", "report.html"];
 
+/// The two files that say what happened this time.
+pub(crate) const WITNESS: [&str; 2] = ["report.md", "report.replay.json"];
+
 /// An empty folder and the program.
 pub(crate) fn empty() -> TestEnv {
     TestEnv::new(env!("CARGO_BIN_EXE_proofmark"))

@@ -23,7 +23,7 @@ pub(super) fn xml(text: &str) -> String {
 }
 
 /// Text in a line of Markdown, tables included: nothing in it is markup.
-pub(super) fn markdown(text: &str) -> String {
+pub(crate) fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in visible(text).chars() {
         match c {
@@ -38,7 +38,7 @@ pub(super) fn markdown(text: &str) -> String {
 }
 
 /// A fence that nothing in the text can close.
-pub(super) fn fence(text: &str) -> String {
+pub(crate) fn fence(text: &str) -> String {
     let (mut longest, mut run) = (0, 0);
     for c in text.chars() {
         run = if c == '`' { run + 1 } else { 0 };

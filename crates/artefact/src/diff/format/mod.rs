@@ -7,7 +7,7 @@
 //! Model output is hostile everywhere: no format passes a control character, closes its own quoting
 //! or grows without bound.
 
-mod escape;
+pub(crate) mod escape;
 mod github;
 mod json;
 mod junit;

@@ -8,6 +8,7 @@ mod money;
 mod net;
 mod secrets;
 mod wires;
+mod witness;
 
 use std::collections::BTreeMap;
 

@@ -1,0 +1,63 @@
+//! The digests of a run's files, as its witness pins them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use proofmark_canon::json;
+use proofmark_canon::{Digest, Value};
+
+use crate::manifest::Manifest;
+use crate::store::{MAX_JSON, OutputName, digest_file, names, read_bounded, write_atomic};
+
+/// Every file of a published run but `report.md` and the witness itself.
+///
+/// Files that the manifest pins were hashed as they were written, and a picture is named by its digest; they are not
+/// read again.
+pub fn of_run(dir: &Path, manifest: &Manifest) -> io::Result<BTreeMap<String, Digest>> {
+    let mut pins = manifest.artifacts.clone();
+    pins.insert(names::MANIFEST.to_owned(), digest_file(&dir.join(names::MANIFEST))?.0);
+    match digest_file(&dir.join(names::TELEMETRY)) {
+        Ok((digest, _)) => drop(pins.insert(names::TELEMETRY.to_owned(), digest)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    let entries = match fs::read_dir(dir.join(names::OUTPUTS)) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(pins),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let name = entry?.file_name();
+        if let Some(output) = name.to_str().and_then(OutputName::parse) {
+            pins.insert(output.to_string(), output.digest);
+        }
+    }
+    Ok(pins)
+}
+
+/// Writes new digests of some files into the witness of a run. A run without a witness stays without one.
+///
+/// Fields that this version does not know stay as they are.
+pub fn update(dir: &Path, changed: &[(&str, Digest)]) -> io::Result<()> {
+    let path = dir.join(names::REPLAY);
+    if !path.exists() {
+        return Ok(());
+    }
+    let bytes = read_bounded(&path, MAX_JSON).map_err(io::Error::other)?;
+    let mut block = json::parse(&bytes).map_err(io::Error::other)?;
+    let mut pins = match block.get("artifacts") {
+        Some(Value::Object(pins)) => pins.clone(),
+        _ => return Err(io::Error::other("the witness has no `artifacts`")),
+    };
+    for (name, digest) in changed {
+        pins.insert(*name, digest.to_string());
+    }
+    if let Value::Object(members) = &mut block {
+        members.insert("artifacts", pins);
+    }
+    let mut bytes = block.to_canonical();
+    bytes.push(b'\n');
+    write_atomic(&path, &bytes).map(drop)
+}

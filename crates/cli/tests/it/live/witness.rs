@@ -72,9 +72,11 @@ fn canaries_in_argv_addresses_headers_and_variables_are_in_no_file() {
     const QUERY: &str = "canary-query-1e5b2d80467f3c9a";
     let server = provider(Config { key: Some(proofmark_model::Secret::new(KEY)), ..Config::default() });
     let host = server.base_url().replace("http://", "");
-    for base in
-        [format!("http://user:{PASSWORD}@{host}/v1"), format!("http://user:{PASSWORD}@{host}/v1?api_key={QUERY}")]
-    {
+    for (base, is_refused) in [
+        (format!("http://user:{PASSWORD}@{host}/v1"), true),
+        (format!("http://{host}/v1?api_key={QUERY}"), true),
+        (format!("http://{host}/v1"), false),
+    ] {
         let env = env();
         questions(&env, 2);
         suite(&env, "  - {id: m, model: \"openai:mock-1\", headers: {X-Project: mine}}", "limits: {max_retries: 0}");
@@ -86,7 +88,13 @@ fn canaries_in_argv_addresses_headers_and_variables_are_in_no_file() {
             .env("OPENAI_BASE_URL", &base)
             .env("HF_TOKEN", "canary-hub-0123456789")
             .run();
-        assert!(ran.code < 2, "{}", ran.stderr);
+        if is_refused {
+            assert_eq!(ran.code, 2, "{}", ran.stderr);
+            assert!([KEY, PASSWORD, QUERY].iter().all(|secret| !ran.stderr.contains(secret)), "{}", ran.stderr);
+            assert!(!env.path(&dir).exists());
+            continue;
+        }
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
         let files = env.tree(&dir);
         assert!(files.names().contains(&"report.replay.json".to_owned()), "{:?}", files.names());
         for (name, bytes) in files.files() {

@@ -51,6 +51,7 @@ fn dispatch(cli: Cli, settings: &Settings) -> Result<Exit, Failure> {
         Command::Models(args) => commands::models::run(&args, settings),
         Command::Doctor(args) => commands::doctor::run(&args, settings),
         Command::MockProvider(args) => commands::mock_provider::run(args, settings),
+        Command::Cassette(command) => commands::cassette::run(&command, settings),
         Command::Schema(args) => commands::schema::run(&args, settings),
         Command::Completions(args) => commands::completions::run(&args, settings),
         Command::Man(args) => commands::man::run(&args, settings),

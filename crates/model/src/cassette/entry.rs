@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(one.digest().to_string(), KNOWN);
     }
 
-    const KNOWN: &str = "sha256:0";
+    const KNOWN: &str = "sha256:50b659e2969b3304036d0e7b6db01672f59d93e75b7ac51bf143272f85eec636";
 
     #[test]
     fn headers_have_a_digest_that_ignores_the_case_of_their_names() {

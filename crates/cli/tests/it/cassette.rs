@@ -123,7 +123,7 @@ tasks:
     env.put(
         "suite.yaml",
         "name: files\nmodels:\n  - {id: openai, model: \"openai:mock-1\"}\n  - {id: anthropic, model: \"anthropic:mock-1\"}\n  \
-         - {id: mistral, model: \"cohere:mock-1\"}\ntasks:\n  - id: look\n    \
+         - {id: cohere, model: \"cohere:mock-1\"}\ntasks:\n  - id: look\n    \
          dataset: {format: jsonl, path: data.jsonl, id: id, files: [picture]}\n    scorers: [{type: regex, pattern: what}]\n",
     );
     let ran = call_live(&env, &server, &["run", "suite.yaml", "--run-dir", "files", "--cassette", "tape"]).run();

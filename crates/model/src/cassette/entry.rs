@@ -86,10 +86,13 @@ impl Question {
         if headers.is_empty() {
             return None;
         }
+        let mut sorted: Vec<(String, &String)> =
+            headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value)).collect();
+        sorted.sort_unstable();
         let mut hasher = Hasher::new();
         hasher.part(HEADERS_DOMAIN.as_bytes());
-        for (name, value) in headers {
-            hasher.part(name.to_ascii_lowercase().as_bytes()).part(value.as_bytes());
+        for (name, value) in sorted {
+            hasher.part(name.as_bytes()).part(value.as_bytes());
         }
         Some(hasher.finish())
     }
@@ -304,7 +307,7 @@ mod tests {
             Question::headers_digest(&pairs.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect())
         };
         assert_eq!(digest(&[]), None);
-        assert_eq!(digest(&[("X-Beta", "1")]), digest(&[("x-beta", "1")]));
+        assert_eq!(digest(&[("X-Beta", "1"), ("a", "2")]), digest(&[("x-beta", "1"), ("A", "2")]));
         assert_ne!(digest(&[("x-beta", "1")]), digest(&[("x-beta", "2")]));
     }
 

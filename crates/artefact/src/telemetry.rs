@@ -1,5 +1,6 @@
 //! One line of `telemetry.jsonl`: an attempt to get an answer, with its timing. Plane 2: nothing of it is canon.
 
+use proofmark_canon::Digest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +35,10 @@ pub struct Attempt {
     /// What came of it.
     pub outcome: AttemptOutcome,
     pub request_bytes: u64,
+    /// The request's name in a cassette; left out when there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub request_digest: Option<Digest>,
     /// The provider's own name of the request, to ask it about.
     pub request_id: Option<String>,
     pub response_bytes: u64,

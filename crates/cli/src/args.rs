@@ -94,6 +94,11 @@ pub enum Command {
     /// is a function of the last user message, the same in every language: by default that message itself. Prints
     /// `listening on http://127.0.0.1:PORT` and serves until Ctrl-C.
     MockProvider(MockProviderArgs),
+    /// Look at cassettes: calls to models that were kept
+    ///
+    /// `run --cassette DIR` fills one, `run --replay DIR` answers from it.
+    #[command(subcommand)]
+    Cassette(CassetteCommand),
     /// Print a JSON Schema
     ///
     /// Without a name, lists the schemas there are.
@@ -170,9 +175,32 @@ pub struct RunArgs {
     /// Exit 0 when at most this many samples errored: a number, or a percentage such as 2%
     #[arg(long, value_name = "N|N%", value_parser = parse_allowance)]
     pub allow_errors: Option<Allowance>,
+    /// Keep every call to a model on this cassette
+    ///
+    /// A folder; made when it is not there. Several runs may share it, also at the same time. Keys never get into it.
+    #[arg(long, value_name = "DIR")]
+    pub cassette: Option<PathBuf>,
+    /// What to do with the cassette
+    #[arg(long, value_enum, default_value_t = CassetteMode::Record, value_name = "MODE", requires = "cassette")]
+    pub cassette_mode: CassetteMode,
+    /// Answer every call from this cassette and ask nobody; short for --cassette DIR --cassette-mode replay
+    ///
+    /// Needs no key and no network. A call that is not on the cassette stops the run.
+    #[arg(long, value_name = "DIR", conflicts_with = "cassette")]
+    pub replay: Option<PathBuf>,
     /// How to print the result
     #[arg(long, value_enum, default_value_t = TextOrJson::Text, value_name = "FORMAT")]
     pub format: TextOrJson,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CassetteMode {
+    /// Ask, and keep what comes in place of what was there
+    Record,
+    /// Ask nobody; a call that is not there stops the run
+    Replay,
+    /// Take what is there, ask for the rest and keep it
+    Auto,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -474,6 +502,61 @@ pub struct MockProviderArgs {
     /// Stop when stdin closes, so that nothing stays behind when the caller ends
     #[arg(long)]
     pub exit_with_stdin: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum CassetteCommand {
+    /// List what is on a cassette, by model
+    Ls(CassetteLsArgs),
+    /// Show one entry: the request and what came of it
+    Show(CassetteShowArgs),
+    /// Check every entry
+    ///
+    /// Exits 1 when an entry was altered or cut, or answers another request than its name says.
+    Verify(CassetteLsArgs),
+    /// Remove the entries that none of these runs used
+    ///
+    /// What a run used is in its telemetry.jsonl. Do not do it while somebody records.
+    Gc(CassetteGcArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct CassetteLsArgs {
+    /// The cassette
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = TextOrJson::Text, value_name = "FORMAT")]
+    pub format: TextOrJson,
+}
+
+#[derive(Debug, Args)]
+pub struct CassetteShowArgs {
+    /// The cassette
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// The request's digest, or its first digits
+    #[arg(value_name = "DIGEST")]
+    pub digest: String,
+    /// How to print the entry
+    #[arg(long, value_enum, default_value_t = TextOrJson::Text, value_name = "FORMAT")]
+    pub format: TextOrJson,
+}
+
+#[derive(Debug, Args)]
+pub struct CassetteGcArgs {
+    /// The cassette
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// A run whose entries stay (repeatable)
+    #[arg(long, value_name = "RUN", required = true)]
+    pub keep_run: Vec<PathBuf>,
+    /// Say what would go, and remove nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = TextOrJson::Text, value_name = "FORMAT")]
+    pub format: TextOrJson,
 }
 
 #[derive(Debug, Args)]

@@ -14,11 +14,17 @@ use proofmark_artefact::yaml::suggest;
 use proofmark_canon::{Map, Value};
 
 use crate::ask::{Model, Stop};
+use crate::cassette::Cassette;
+use crate::cassette::program::TapedProgram;
+use crate::cassette::tape::{ENDPOINT, Tape};
 use crate::params::{self, COMMON, FIXED_MEMBERS, LIVE};
 use crate::preset::{Language, PRESETS, Preset};
-use crate::secret::Secret;
+use crate::secret::{Redactor, Secret};
 use crate::transport::endpoint::{Address, Endpoint, Manners, is_loopback, merge, parse_base};
+use crate::transport::judge::Judge;
 use crate::transport::live::Live;
+use crate::transport::replay::Replay;
+use crate::transport::voice::Voice;
 use crate::wire::{self, Wire};
 use crate::{offline, runner};
 
@@ -54,6 +60,8 @@ pub struct Surroundings {
     pub first_pause: Duration,
     /// How long a dead endpoint is waited for.
     pub patience: Duration,
+    /// Where calls are kept, and answered from.
+    pub cassette: Option<Arc<Cassette>>,
 }
 
 impl Surroundings {
@@ -66,6 +74,7 @@ impl Surroundings {
             scratch: std::env::temp_dir(),
             first_pause: Duration::from_millis(500),
             patience: Duration::from_secs(60),
+            cassette: None,
         }
     }
 
@@ -188,6 +197,16 @@ impl<'a> BuildModel<'a> {
     }
 
     fn program(&self, plan: &ModelPlan) -> Result<Arc<dyn Model>, BuildError> {
+        let Some(cassette) = &self.surroundings.cassette else { return self.bare_program(plan) };
+        let inner = match cassette.is_replay() {
+            true => runner::check_params(plan, &plan.params).map(|()| None)?,
+            false => Some(self.bare_program(plan)?),
+        };
+        let clock = Arc::clone(&self.surroundings.clock);
+        Ok(Arc::new(TapedProgram::new(plan, cassette, inner, clock)))
+    }
+
+    fn bare_program(&self, plan: &ModelPlan) -> Result<Arc<dyn Model>, BuildError> {
         let variable = Arc::clone(&self.surroundings.variable);
         runner::build(
             plan,
@@ -208,6 +227,19 @@ impl<'a> BuildModel<'a> {
         preset: &'static Preset,
         wire: Box<dyn Wire>,
     ) -> Result<Arc<dyn Model>, BuildError> {
+        let tape = self.surroundings.cassette.as_ref().map(|cassette| Tape::new(cassette, plan));
+        let clock = Arc::clone(&self.surroundings.clock);
+        let voice = |wire, base: &str, redactor| {
+            let judge = Judge { model: plan.model_id().to_owned(), base: base.to_owned(), redactor };
+            Voice { id: plan.id.clone(), wire, judge, clock }
+        };
+        let tape = match tape {
+            // No address, no key, no certificates: nothing is needed of what this machine may not have.
+            Some(tape) if tape.cassette.is_replay() => {
+                return Ok(Arc::new(Replay::new(voice(wire, ENDPOINT, Redactor::default()), tape)));
+            }
+            other => other,
+        };
         // What only the surroundings can give may be missing while a suite is looked at; it is needed to ask.
         let (base, from, mut missing) = match (&plan.base_url, self.surroundings.base_of(preset)) {
             // The one who runs it has the last word about where it goes.
@@ -251,14 +283,13 @@ impl<'a> BuildModel<'a> {
         let missing = missing.or_else(|| endpoint.missing.clone());
         let mut surroundings = vec![("base_url", base)];
         surroundings.extend(from.map(|variable| ("base_url_from", variable.to_owned())));
+        let voice = voice(wire, &endpoint.base, endpoint.redactor.clone());
         Ok(Arc::new(Live {
-            id: plan.id.clone(),
-            model: plan.model_id().to_owned(),
-            wire,
+            voice,
+            tape,
             endpoint,
             lane,
             last_address: std::sync::Mutex::default(),
-            clock: Arc::clone(&self.surroundings.clock),
             missing,
             surroundings,
         }))

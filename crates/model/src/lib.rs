@@ -4,11 +4,12 @@
 //! - [`build`] a model out of its name and parameters;
 //! - [`class`] the ways in which a question can fail; [`secret`] keys; `params` what parameters may be;
 //! - [`preset`] the providers we know; `wire` their languages, as pure functions; `transport` HTTP, limits, retries;
-//! - `runner` programs that answer;
+//! - `runner` programs that answer; [`cassette`] calls that were kept, to be answered again;
 //! - [`offline`] models that need no network: deterministic, and useful to test a pipeline.
 
 pub mod ask;
 pub mod build;
+pub mod cassette;
 pub mod class;
 #[cfg(test)]
 mod docs;

@@ -71,6 +71,26 @@ impl Redactor {
         Self(secrets)
     }
 
+    /// Replaces every known key in bytes of any kind, as it is and as JSON may spell it. Returns whether there was one.
+    pub(crate) fn redact_bytes(&self, bytes: &mut Vec<u8>) -> bool {
+        let mut found = false;
+        for Secret(key) in self.0.iter().filter(|Secret(key)| key.len() >= 6) {
+            for spelling in [key.clone(), key.replace('/', "\\/")] {
+                found |= replace_bytes(bytes, spelling.as_bytes(), b"***");
+            }
+        }
+        found
+    }
+
+    /// Replaces every known key in a text that is otherwise left as it is.
+    pub(crate) fn redact_whole(&self, text: &mut String) {
+        for Secret(key) in self.0.iter().filter(|Secret(key)| key.len() >= 6) {
+            if text.contains(key.as_str()) {
+                *text = text.replace(key.as_str(), "***");
+            }
+        }
+    }
+
     /// Replaces every known key, and every beginning or end of one that is long enough to matter.
     pub(crate) fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
@@ -89,6 +109,21 @@ impl Redactor {
         }
         text
     }
+}
+
+fn replace_bytes(bytes: &mut Vec<u8>, from: &[u8], to: &[u8]) -> bool {
+    let Some(first) = memchr::memmem::find(bytes, from) else { return false };
+    let mut out = Vec::with_capacity(bytes.len());
+    let (mut at, mut next) = (0, Some(first));
+    while let Some(found) = next {
+        out.extend_from_slice(&bytes[at..found]);
+        out.extend_from_slice(to);
+        at = found + from.len();
+        next = memchr::memmem::find(&bytes[at..], from).map(|offset| at + offset);
+    }
+    out.extend_from_slice(&bytes[at..]);
+    *bytes = out;
+    true
 }
 
 impl fmt::Debug for Redactor {
@@ -136,6 +171,16 @@ mod tests {
             assert!(redacted.starts_with("Incorrect API key provided: ***"));
         }
         assert_eq!(redactor.redact("a short text"), "a short text");
+        let redactor = Redactor::new(vec![Secret::new("sk/live-abcdefghijklmnop")]);
+        for (text, expected) in [
+            (&b"\xff sk/live-abcdefghijklmnop, sk/live-abcdefghijklmnop"[..], &b"\xff ***, ***"[..]),
+            (br#"{"a":"sk\/live-abcdefghijklmnop"}"#, br#"{"a":"***"}"#),
+            (b"sk/live-", b"sk/live-"),
+        ] {
+            let mut bytes = text.to_vec();
+            assert_eq!(redactor.redact_bytes(&mut bytes), text != expected);
+            assert_eq!(bytes, expected);
+        }
         assert_eq!(format!("{:?}", Secret::new("x")), "Secret(***)");
     }
 }

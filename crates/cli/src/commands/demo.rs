@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::args::{DemoArgs, RunArgs, TextOrJson};
+use crate::args::{CassetteMode, DemoArgs, RunArgs, TextOrJson};
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 
@@ -47,6 +47,9 @@ pub(crate) fn run(args: &DemoArgs, settings: &Settings) -> Result<Exit, Failure>
         record_evidence: None,
         skip_report: false,
         allow_errors: None,
+        cassette: None,
+        cassette_mode: CassetteMode::Record,
+        replay: None,
         format: TextOrJson::Text,
     };
     let exit = super::run::run_typed(&run_args, vec![(None, dir.clone())], settings)?;

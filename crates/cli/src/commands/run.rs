@@ -1,6 +1,7 @@
 //! `proofmark run`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use proofmark_artefact::manifest::{Platform, PriceEntry};
 use proofmark_artefact::number::count;
@@ -12,7 +13,8 @@ use proofmark_artefact::suite::resolve::Overrides;
 use proofmark_artefact::summary::Summary;
 use proofmark_artefact::text::visible;
 use proofmark_canon::RunId;
-use proofmark_model::price;
+use proofmark_model::cassette::{Cassette, Mode};
+use proofmark_model::{Surroundings, price};
 use proofmark_run::budget::Budget;
 use proofmark_run::execute::{self, Options, Outcome, RunError};
 use proofmark_run::ready::{Ready, ReadyError, World};
@@ -22,7 +24,7 @@ use serde::Serialize;
 use tokio::sync::watch;
 
 use super::estimate::{self, Estimate};
-use crate::args::{RunArgs, TextOrJson};
+use crate::args::{CassetteMode, RunArgs, TextOrJson};
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 use crate::ui::progress::Meter;
@@ -33,6 +35,8 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings) -> Result<Exit, Failure> 
     let mut paths = vec![(None, args.suite.clone())];
     paths.extend(args.run_dir.clone().map(|dir| (Some("--run-dir"), dir)));
     paths.extend(args.root.clone().map(|dir| (Some("--root"), dir)));
+    paths.extend(args.cassette.clone().map(|dir| (Some("--cassette"), dir)));
+    paths.extend(args.replay.clone().map(|dir| (Some("--replay"), dir)));
     run_typed(args, paths, settings)
 }
 
@@ -42,7 +46,8 @@ pub(crate) fn run_typed(
     paths: Vec<(Option<&'static str>, PathBuf)>,
     settings: &Settings,
 ) -> Result<Exit, Failure> {
-    let ready = load(&args.suite, args.root.clone(), &overrides(args), concurrency(args), settings)?;
+    let surroundings = Surroundings { cassette: cassette(args)?, ..settings.surroundings(concurrency(args)) };
+    let ready = load_with(&args.suite, args.root.clone(), &overrides(args), surroundings, settings)?;
     check_prices(&ready, args)?;
     if args.dry_run {
         return dry_run(&ready, args, settings);
@@ -79,15 +84,44 @@ pub(crate) fn load(
     concurrency: Option<usize>,
     settings: &Settings,
 ) -> Result<Ready, Failure> {
+    load_with(suite, root, overrides, settings.surroundings(concurrency), settings)
+}
+
+fn load_with(
+    suite: &Path,
+    root: Option<PathBuf>,
+    overrides: &Overrides,
+    surroundings: Surroundings,
+    settings: &Settings,
+) -> Result<Ready, Failure> {
     let world = World {
         root,
         hub: settings.hub(),
         scratch: None,
         offline: settings.offline()?,
         program_path: settings.program_path(),
-        surroundings: settings.surroundings(concurrency),
+        surroundings,
     };
     Ready::load(suite, overrides, &world).map_err(|error| ready_failure(&error, suite))
+}
+
+/// The cassette that calls are kept on or answered from.
+fn cassette(args: &RunArgs) -> Result<Option<Arc<Cassette>>, Failure> {
+    let (dir, mode) = match (&args.cassette, &args.replay) {
+        (Some(dir), _) => (dir, args.cassette_mode),
+        (None, Some(dir)) => (dir, CassetteMode::Replay),
+        (None, None) => return Ok(None),
+    };
+    if args.dry_run {
+        // Nothing is asked and nothing is written.
+        return Ok(None);
+    }
+    let mode = match mode {
+        CassetteMode::Record => Mode::Record,
+        CassetteMode::Replay => Mode::Replay,
+        CassetteMode::Auto => Mode::Auto,
+    };
+    Cassette::open(dir, mode).map(Some).map_err(|error| Failure::from_error(&error).hint(error.hint()))
 }
 
 fn concurrency(args: &RunArgs) -> Option<usize> {
@@ -144,7 +178,7 @@ fn execute(
         invocation: settings.invocation(&ready, paths, &run_dir)?,
         stop: stop_on_interrupt(),
     };
-    execute::run(ready, options, Box::new(meter)).map_err(|error| run_failure(&error, &args.suite, &run_dir))
+    execute::run(ready, options, Box::new(meter)).map_err(|error| run_failure(&error, args, &run_dir))
 }
 
 /// Turns true at the first Ctrl-C; a second one ends the process at once.
@@ -343,8 +377,14 @@ fn ready_failure(error: &ReadyError, suite: &Path) -> Failure {
     failure
 }
 
-fn run_failure(error: &RunError, suite: &Path, run_dir: &Path) -> Failure {
-    let resume = || format!("go on with `proofmark run {} --run-dir {} --resume`", suite.display(), run_dir.display());
+fn run_failure(error: &RunError, args: &RunArgs, run_dir: &Path) -> Failure {
+    let cassette = match &args.cassette {
+        // Half a run on a cassette cannot be replayed.
+        Some(dir) => format!(" --cassette {}", dir.display()),
+        None => String::new(),
+    };
+    let suite = args.suite.display();
+    let resume = || format!("go on with `proofmark run {suite} --run-dir {} --resume{cassette}`", run_dir.display());
     let moved = "the suite, a dataset or an asset changed since; put it back, or start anew with `--overwrite`";
     let edited = "the run directory was changed by something else; start anew with `--overwrite`";
     let hint = match error {

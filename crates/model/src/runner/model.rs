@@ -91,6 +91,7 @@ impl Program {
             ordinal: ask.hint.ordinal,
             outcome,
             request_bytes: (given + launch.input.map_or(0, <[u8]>::len)) as u64,
+            request_digest: None,
             // A program makes calls of its own and shows us none of their ids.
             request_id: None,
             response_bytes: run.read as u64,

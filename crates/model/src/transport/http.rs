@@ -1,5 +1,6 @@
 //! One exchange: a request out, a reply in, within its deadlines.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -8,9 +9,10 @@ use tokio::time::Instant;
 
 use super::broken::{PROXY_REFUSES, before_reply, breaks_rules};
 use super::retry::retry_after;
+use crate::cassette::tape::REQUEST_IDS;
 use crate::class::Class;
 use crate::wire::frame::Frames;
-use crate::wire::{Completion, Refused, Then, Wire, WireError};
+use crate::wire::{Assemble, Completion, Refused, Then, Wire, WireError};
 
 /// The largest reply: pictures come as text inside of JSON.
 const MAX_REPLY: usize = 128 << 20;
@@ -40,6 +42,47 @@ pub(crate) struct Exchange {
     pub(crate) first_byte: Option<Duration>,
     pub(crate) latency: Duration,
     pub(crate) response_bytes: u64,
+    /// The reply as it came, when it came whole and someone keeps it.
+    pub(crate) whole: Option<Whole>,
+}
+
+/// How to read a reply.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct How {
+    /// It was asked for as a stream.
+    pub(crate) streamed: bool,
+    /// Someone keeps it as it came.
+    pub(crate) keeps: bool,
+}
+
+/// A whole reply.
+#[derive(Debug)]
+pub(crate) struct Whole {
+    pub(crate) status: u16,
+    /// Those that are kept: what the body is, and the provider's names of the request.
+    pub(crate) headers: BTreeMap<String, String>,
+    /// A stream up to the chunk with its last event.
+    pub(crate) body: Vec<u8>,
+}
+
+impl Whole {
+    /// What the reply says.
+    pub(crate) fn understand(&self, wire: &dyn Wire, streamed: bool) -> Result<Completion, Failure> {
+        if self.status >= 400 {
+            return Err(refused(wire, self.status, &self.body));
+        }
+        let kind = self.headers.get("content-type").map_or("", String::as_str);
+        if !(streamed && is_stream(kind)) {
+            return wire.decode(&self.body).map_err(Failure::Wire);
+        }
+        let mut assembled = wire.assemble();
+        let mut frames = Frames::new(wire.framing());
+        let is_done = frames.push(&self.body, &mut |frame| assembled.take(&frame.event, &frame.data));
+        if !is_done.map_err(Failure::Wire)? {
+            end_of_stream(&mut frames, &mut *assembled).map_err(Failure::Wire)?;
+        }
+        assembled.finish().map_err(Failure::Wire)
+    }
 }
 
 /// Why there is no answer.
@@ -55,16 +98,12 @@ pub(crate) enum Failure {
     Wire(WireError),
 }
 
-/// Headers in which providers name a request, the most telling first.
-const REQUEST_IDS: [&str; 6] =
-    ["request-id", "x-request-id", "x-goog-request-id", "apim-request-id", "x-amzn-requestid", "cf-ray"];
-
 /// Sends one request and reads its reply.
 pub(crate) async fn exchange(
     client: &reqwest::Client,
     request: reqwest::Request,
     wire: &dyn Wire,
-    streamed: bool,
+    how: How,
     deadlines: &Deadlines,
 ) -> Exchange {
     let start = Instant::now();
@@ -76,9 +115,10 @@ pub(crate) async fn exchange(
         first_byte: None,
         latency: Duration::ZERO,
         response_bytes: 0,
+        whole: None,
     };
     let sent = client.execute(request);
-    let whole = tokio::time::timeout(deadlines.total, talk(sent, wire, streamed, deadlines, start, &mut seen)).await;
+    let whole = tokio::time::timeout(deadlines.total, talk(sent, wire, how, deadlines, start, &mut seen)).await;
     seen.result = whole.unwrap_or_else(|_| Err(timed_out("the last byte", deadlines.total)));
     seen.latency = start.elapsed();
     // The connection goes back to the others in two steps, by tasks of its own. Whoever asks before that opens one more.
@@ -91,7 +131,7 @@ pub(crate) async fn exchange(
 async fn talk(
     sent: impl Future<Output = reqwest::Result<reqwest::Response>>,
     wire: &dyn Wire,
-    streamed: bool,
+    how: How,
     deadlines: &Deadlines,
     start: Instant,
     seen: &mut Exchange,
@@ -120,29 +160,50 @@ async fn talk(
         return Err(Failure::Barred(PROXY_REFUSES.to_owned()));
     }
     if status >= 400 {
+        let headers = kept_headers(response.headers());
         // What the body says is a help; a body that cannot be read changes nothing.
-        let body = read_all(response, MAX_REFUSAL, seen).await.unwrap_or_default();
-        let mut refused = wire.refuse(status, &body);
-        if matches!(status, 429 | 529) && refused.then == Then::Retry {
-            // Whatever else it says, the status says that it is too much.
-            refused.class = Class::RateLimited;
-        }
-        return Err(Failure::Refused(refused));
+        let read = read_all(response, MAX_REFUSAL, seen).await;
+        let is_whole = read.is_ok();
+        let body = read.unwrap_or_default();
+        let refused = refused(wire, status, &body);
+        seen.whole = (how.keeps && is_whole).then_some(Whole { status, headers, body });
+        return Err(refused);
     }
     if let Some(encoding) = encoding(response.headers()) {
         let message = format!("the reply is encoded as `{encoding}`, which was not asked for");
         return Err(Failure::Wire(WireError::malformed(message)));
     }
-    if streamed && is_stream(response.headers()) {
-        return read_stream(response, wire, seen).await;
+    let headers = if how.keeps { kept_headers(response.headers()) } else { BTreeMap::new() };
+    let kind = response.headers().get(reqwest::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if how.streamed && is_stream(kind.unwrap_or_default()) {
+        let mut body = how.keeps.then(Vec::new);
+        let result = read_stream(response, wire, seen, &mut body).await;
+        seen.whole = body.map(|body| Whole { status, headers, body });
+        return result;
     }
     let body = read_all(response, MAX_REPLY, seen).await?;
-    wire.decode(&body).map_err(Failure::Wire)
+    let result = wire.decode(&body).map_err(Failure::Wire);
+    seen.whole = how.keeps.then_some(Whole { status, headers, body });
+    result
+}
+
+fn refused(wire: &dyn Wire, status: u16, body: &[u8]) -> Failure {
+    let mut refused = wire.refuse(status, body);
+    if matches!(status, 429 | 529) && refused.then == Then::Retry {
+        // Whatever else it says, the status says that it is too much.
+        refused.class = Class::RateLimited;
+    }
+    Failure::Refused(refused)
+}
+
+/// The headers that a cassette keeps. Everything else may hold what is nobody's business, such as cookies.
+fn kept_headers(headers: &HeaderMap) -> BTreeMap<String, String> {
+    let names = REQUEST_IDS.iter().chain(&["content-type"]);
+    names.filter_map(|name| Some(((*name).to_owned(), sane(headers.get(*name)?.to_str().ok()?)?.to_owned()))).collect()
 }
 
 /// Whether the reply is what was asked for; some servers answer a request for a stream with a whole document.
-fn is_stream(headers: &HeaderMap) -> bool {
-    let kind = headers.get(reqwest::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+fn is_stream(kind: &str) -> bool {
     !kind.starts_with("application/json") || kind.contains("stream")
 }
 
@@ -183,10 +244,12 @@ async fn read_all(mut response: reqwest::Response, most: usize, seen: &mut Excha
     }
 }
 
+/// Reads a stream to its end, and into `kept` as long as it is whole.
 async fn read_stream(
     mut response: reqwest::Response,
     wire: &dyn Wire,
     seen: &mut Exchange,
+    kept: &mut Option<Vec<u8>>,
 ) -> Result<Completion, Failure> {
     let mut assembled = wire.assemble();
     let mut frames = Frames::new(wire.framing());
@@ -196,24 +259,33 @@ async fn read_stream(
             Ok(Some(chunk)) => {
                 seen.response_bytes += chunk.len() as u64;
                 if seen.response_bytes > MAX_REPLY as u64 {
+                    *kept = None;
                     let message = format!("the stream is longer than {MAX_REPLY} bytes");
                     return Err(Failure::Wire(WireError::malformed(message)));
                 }
                 turn.wait(seen.response_bytes).await;
+                if let Some(kept) = kept {
+                    kept.extend_from_slice(&chunk);
+                }
                 frames.push(&chunk, &mut |frame| assembled.take(&frame.event, &frame.data))
             }
-            Ok(None) => {
-                let last = frames.end(&mut |frame| assembled.take(&frame.event, &frame.data));
-                // A last line that makes no sense is one that was cut.
-                last.map(|_| true).map_err(|_| WireError::cut())
+            Ok(None) => end_of_stream(&mut frames, &mut *assembled).map(|()| true),
+            Err(_) => {
+                *kept = None;
+                return Err(Failure::Wire(WireError::cut()));
             }
-            Err(_) => return Err(Failure::Wire(WireError::cut())),
         };
         if is_done.map_err(Failure::Wire)? {
             read_rest(response).await;
             return assembled.finish().map_err(Failure::Wire);
         }
     }
+}
+
+fn end_of_stream(frames: &mut Frames, assembled: &mut dyn Assemble) -> Result<(), WireError> {
+    let last = frames.end(&mut |frame| assembled.take(&frame.event, &frame.data));
+    // A last line that makes no sense is one that was cut.
+    last.map(|_| ()).map_err(|_| WireError::cut())
 }
 
 /// Reads what follows the last event, so that the connection can be used again. One that goes on is given up: the
@@ -248,8 +320,12 @@ impl Turn {
 
 fn request_id(headers: &HeaderMap) -> Option<String> {
     let found = REQUEST_IDS.iter().find_map(|name| headers.get(*name)?.to_str().ok())?;
-    let is_sane = !found.is_empty() && found.len() <= 256 && found.bytes().all(|byte| byte.is_ascii_graphic());
-    is_sane.then(|| found.to_owned())
+    Some(sane(found)?.to_owned()).filter(|id| !id.contains(' '))
+}
+
+fn sane(value: &str) -> Option<&str> {
+    let is_sane = !value.is_empty() && value.len() <= 256 && value.bytes().all(|b| b == b' ' || b.is_ascii_graphic());
+    is_sane.then_some(value)
 }
 
 pub(super) fn timed_out(what: &str, after: Duration) -> Failure {

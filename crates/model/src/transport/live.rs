@@ -4,35 +4,32 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use proofmark_artefact::record::{Output, Usage};
+use proofmark_artefact::record::Usage;
 use proofmark_artefact::telemetry::{Attempt, AttemptOutcome};
-use proofmark_artefact::text::visible;
 use proofmark_canon::id;
 use reqwest::Url;
 use tokio::time::Instant;
 
 use super::breaker::Weight;
 use super::endpoint::Endpoint;
-use super::http::{Exchange, Failure, exchange};
+use super::http::{Exchange, Failure, How, Whole, exchange};
+use super::judge::Verdict;
 use super::limit::Signal;
-use super::retry::{Failed, LONGEST_ASKED};
-use crate::ask::{Ask, Asked, Asking, Blob, Model, Reply, Stop, Turn};
+use super::retry::LONGEST_ASKED;
+use super::voice::Voice;
+use crate::ask::{Ask, Asked, Asking, Model, Reply, Stop};
+use crate::cassette::Mode;
+use crate::cassette::tape::{ENDPOINT, Marked, Tape, calls_before};
 use crate::class::Class;
-use crate::wire::{Call, Completion, Finish, Then, Wire};
-
-/// Milliseconds since 1970, from whoever has a clock.
-pub(crate) type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
+use crate::wire::{Call, Completion};
 
 pub(crate) struct Live {
-    /// The model's id in the suite.
-    pub(crate) id: String,
-    /// The provider's name of it.
-    pub(crate) model: String,
-    pub(crate) wire: Box<dyn Wire>,
+    pub(crate) voice: Voice,
+    /// Where calls are kept.
+    pub(crate) tape: Option<Tape>,
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) lane: String,
     pub(crate) last_address: Mutex<Option<(String, Url)>>,
-    pub(crate) clock: Clock,
     /// What is missing before anything can be asked.
     pub(crate) missing: Option<Stop>,
     /// Where the address came from, when it is not the provider's own.
@@ -41,7 +38,7 @@ pub(crate) struct Live {
 
 impl Model for Live {
     fn ask<'a>(&'a self, ask: Ask<'a>) -> Asking<'a> {
-        Box::pin(self.ask_until_done(ask))
+        Box::pin(self.answer(ask))
     }
 
     fn lane(&self) -> &str {
@@ -57,52 +54,75 @@ impl Model for Live {
     }
 
     fn check_ready(&self) -> Result<(), Stop> {
+        if self.tape.as_ref().is_some_and(|tape| tape.cassette.mode() == Mode::Auto) {
+            // Everything may be on the cassette; the first question that is not will say so.
+            return Ok(());
+        }
         self.missing.clone().map_or(Ok(()), Err)
     }
 }
 
-/// What to do after an attempt.
-enum Verdict {
-    Done(Box<Asked>),
-    /// Worth another attempt: the failure that stands when there is none.
-    Again(Failed, Class, String),
-    /// Nothing will come of any question.
-    Stop(Class, Stop),
-}
-
 impl Live {
-    async fn ask_until_done(&self, ask: Ask<'_>) -> Result<Asked, Stop> {
-        self.check_ready()?;
-        let call = match self.wire.encode(&self.model, ask.request) {
+    async fn answer(&self, ask: Ask<'_>) -> Result<Asked, Stop> {
+        let mut call = match self.voice.wire.encode(&self.voice.judge.model, ask.request) {
             Ok(call) => call,
             Err(why) => return Ok(Reply::failed(Class::Unsupported, why).into()),
         };
+        let body = Bytes::from(std::mem::take(&mut call.body));
+        let Some(tape) = &self.tape else { return Ok(self.ask_until_done(ask, &call, &body).await?.0) };
+        let question = tape.question(&ask, &call.path, &body);
+        let digest = question.digest();
+        let log = Marked::new(ask.log, digest);
+        let ask = Ask { log: &log, ..ask };
+        if let Some(entry) = tape.cassette.find(digest, ask.hint.key).await? {
+            let (asked, answer) = self.voice.play(entry, call.streamed)?;
+            self.voice.tell(&ask, body.len(), &asked, Some(&answer), ENDPOINT);
+            return Ok(asked);
+        }
+        let (asked, whole) = self.ask_until_done(ask, &call, &body).await?;
+        if !log.has_heard() {
+            // Nothing was sent. Whoever tidies the cassette must still see that this was used.
+            self.voice.tell(&ask, body.len(), &asked, None, &self.shown_address(&call));
+        }
+        let (asked, answer) = self.voice.to_keep(asked, whole, call.streamed)?;
+        match tape.cassette.keep(question, answer).await? {
+            Some(other) => Ok(self.voice.play(other, call.streamed)?.0),
+            None => Ok(asked),
+        }
+    }
+
+    /// Asks as often as it takes. Returns the reply as it came, too, where there is a whole one and someone keeps it.
+    async fn ask_until_done(&self, ask: Ask<'_>, call: &Call, body: &Bytes) -> Result<(Asked, Option<Whole>), Stop> {
+        if let Some(stop) = &self.missing {
+            return Err(stop.clone());
+        }
         let Some(url) = self.address(&call.path) else {
-            return Ok(Reply::failed(Class::BadRequest, "the model's name does not fit into an address").into());
+            let message = "the model's name does not fit into an address";
+            return Ok((Reply::failed(Class::BadRequest, message).into(), None));
         };
-        let guess = guess_tokens(&ask, &call);
-        let body = Bytes::from(call.body);
+        let guess = guess_tokens(&ask, body);
         let seed = ask.request.seed.get();
         for attempt in 1.. {
             let arrived = Instant::now();
-            let Ok(pass) = self.endpoint.breaker.enter().await else { return Ok(self.down()) };
+            let Ok(pass) = self.endpoint.breaker.enter().await else { return Ok((self.down(), None)) };
             let permit = self.endpoint.gate.enter(guess).await;
             let waited = arrived.elapsed();
             if let Some(stop) = self.endpoint.stopped.get() {
                 return Err(stop.clone());
             }
-            let at = (self.clock)();
+            let at = (self.voice.clock)();
             let Endpoint { client, headers, deadlines, .. } = &*self.endpoint;
             let mut request = reqwest::Request::new(reqwest::Method::POST, url.clone());
             headers.clone_into(request.headers_mut());
             *request.body_mut() = Some(body.clone().into());
-            let mut seen = exchange(client, request, &*self.wire, call.streamed, deadlines).await;
+            let how = How { streamed: call.streamed, keeps: self.tape.is_some() };
+            let mut seen = exchange(client, request, &*self.voice.wire, how, deadlines).await;
             let result = std::mem::replace(&mut seen.result, Err(Failure::Broken(Class::Network, String::new())));
             match weight(&result) {
                 Some(weight) => pass.dead(weight),
                 None => pass.alive(),
             }
-            let (facts, mut verdict) = (Facts::of(&result), self.judge(result));
+            let (facts, mut verdict) = (Facts::of(&result), self.voice.judge.judge(result));
             if let (Verdict::Again(_, class, _), Some(asked)) = (&verdict, seen.retry_after)
                 && asked > LONGEST_ASKED
             {
@@ -138,15 +158,16 @@ impl Live {
                 cached_input_tokens: facts.cached,
                 call: calls_before(&ask),
                 class,
-                endpoint: format!("{}{}", self.endpoint.base, call.path.split('?').next().unwrap_or_default()),
+                endpoint: self.shown_address(call),
                 first_byte_ms: seen.first_byte.map(millis),
                 key: ask.hint.key.to_owned(),
                 latency_ms: millis(seen.latency),
-                model: self.id.clone(),
+                model: self.voice.id.clone(),
                 model_returned: facts.model,
                 ordinal: ask.hint.ordinal,
                 outcome,
                 request_bytes: body.len() as u64,
+                request_digest: None,
                 request_id: seen.request_id,
                 response_bytes: seen.response_bytes,
                 retry_after_ms: seen.retry_after.map(millis),
@@ -154,11 +175,11 @@ impl Live {
                 waited_ms: millis(waited),
             });
             match verdict {
-                Verdict::Done(asked) => return Ok(*asked),
+                Verdict::Done(asked) => return Ok((*asked, seen.whole)),
                 Verdict::Stop(_, stop) => return Err(self.endpoint.stopped.get_or_init(|| stop).clone()),
                 Verdict::Again(_, class, message) => match pause {
                     Some(pause) => tokio::time::sleep(pause).await,
-                    None => return Ok(Reply::failed(class, message).into()),
+                    None => return Ok((Reply::failed(class, message).into(), None)),
                 },
             }
         }
@@ -178,100 +199,9 @@ impl Live {
         Some(url)
     }
 
-    /// What a result means for the sample.
-    fn judge(&self, result: Result<Completion, Failure>) -> Verdict {
-        let failed = |class, message: String| Verdict::Done(Box::new(Reply::failed(class, message).into()));
-        match result {
-            Ok(completion) => self.answer(completion),
-            Err(Failure::Broken(Class::Timeout, message)) => Verdict::Again(Failed::TimedOut, Class::Timeout, message),
-            Err(Failure::Broken(class, message)) => Verdict::Again(Failed::Passing, class, message),
-            Err(Failure::Barred(message)) => failed(Class::Network, message),
-            Err(Failure::Wire(error)) => match error.class {
-                // A reply that makes no sense will make none the second time; one that was cut off may.
-                Class::Malformed => failed(Class::Malformed, self.words(&error.message)),
-                class => Verdict::Again(Failed::Passing, class, self.words(&error.message)),
-            },
-            Err(Failure::Refused(refused)) => {
-                let words = self.words(&refused.message);
-                match refused.then {
-                    Then::Fail => failed(refused.class, words),
-                    Then::Retry => {
-                        let why = if refused.class == Class::Timeout { Failed::TimedOut } else { Failed::Passing };
-                        // The provider's words about limits hold times and names that differ from call to call.
-                        let message = match refused.class {
-                            Class::RateLimited => "the provider's limit was exceeded, also after every retry",
-                            Class::Timeout => "the provider gave up waiting",
-                            _ => "the provider failed, also after every retry",
-                        };
-                        Verdict::Again(why, refused.class, message.to_owned())
-                    }
-                    Then::Stop => {
-                        let hint = match refused.class {
-                            Class::Auth => "check the key and the account; nothing more was asked",
-                            _ => "check the model's name and the address; nothing more was asked",
-                        };
-                        let message = format!("`{}` at {}: {words}", self.model, self.endpoint.base);
-                        Verdict::Stop(refused.class, Stop { message, hint: Some(hint.to_owned()) })
-                    }
-                }
-            }
-        }
-    }
-
-    /// An answer, or what looks like one and is none.
-    fn answer(&self, completion: Completion) -> Verdict {
-        let Completion { text, reasoning, calls, images, logprobs, finish, usage, model, keep, .. } = completion;
-        let failed =
-            |class, message: String| Verdict::Done(Box::new(Reply::failed(class, message).with_usage(usage).into()));
-        match &finish {
-            Finish::Filtered(why) => {
-                return failed(Class::ContentFilter, self.named("the provider's filter stopped it", why));
-            }
-            Finish::Refused(why) => return failed(Class::Refusal, self.named("the model declined", why)),
-            Finish::Failed(why) => {
-                return failed(Class::Server, self.named("the provider failed while it answered", why));
-            }
-            _ => {}
-        }
-        if text.is_empty() && calls.is_empty() && images.is_empty() {
-            let why = if finish == Finish::Length { "; the limit of tokens was used up before one began" } else { "" };
-            return failed(Class::Empty, format!("the model gave no answer{why}"));
-        }
-        let mut blobs = Vec::new();
-        let mut facts = Vec::new();
-        for image in images {
-            match Blob::picture(image.bytes) {
-                Ok((image, blob)) => {
-                    facts.push(image);
-                    blobs.push(blob);
-                }
-                Err(error) => return failed(Class::Malformed, format!("what came is no picture: {error}")),
-            }
-        }
-        let output = Output {
-            answered_by: model,
-            images: facts,
-            logprobs,
-            reasoning: reasoning.filter(|text| !text.is_empty()),
-            text: text.clone(),
-            tool_calls: calls.iter().map(|(_, call)| call.clone()).collect(),
-        };
-        let finish_reason = finish.as_str().to_owned();
-        let next = Some(Turn::Model { text, calls, keep });
-        Verdict::Done(Box::new(Asked { reply: Reply::Answered { finish_reason, output, usage }, blobs, next }))
-    }
-
-    /// A provider's words as they may be shown and kept: short, without keys, without what a terminal obeys.
-    fn words(&self, text: &str) -> String {
-        let redacted = self.endpoint.redactor.redact(text);
-        let line: String = redacted.split_whitespace().collect::<Vec<_>>().join(" ");
-        let short: String = line.chars().take(MAX_WORDS).collect();
-        let more = if short.len() < line.len() { "…" } else { "" };
-        format!("{}{more}", visible(&short))
-    }
-
-    fn named(&self, what: &str, why: &str) -> String {
-        if why.trim().is_empty() { what.to_owned() } else { format!("{what}: {}", self.words(why)) }
+    /// The address as telemetry has it.
+    fn shown_address(&self, call: &Call) -> String {
+        format!("{}{}", self.endpoint.base, call.path.split('?').next().unwrap_or_default())
     }
 
     fn down(&self) -> Asked {
@@ -279,9 +209,6 @@ impl Live {
         Reply::failed(Class::EndpointDown, message).into()
     }
 }
-
-/// The longest text of a provider that is kept.
-const MAX_WORDS: usize = 300;
 
 /// What telemetry wants to know of a result.
 struct Facts {
@@ -324,13 +251,9 @@ fn signal(verdict: &Verdict, seen: &Exchange) -> Signal {
 }
 
 /// Four bytes a token for what is sent, and the most that may come back.
-fn guess_tokens(ask: &Ask<'_>, call: &Call) -> u64 {
+fn guess_tokens(ask: &Ask<'_>, body: &[u8]) -> u64 {
     let most = ask.request.params.get("max_tokens").and_then(proofmark_canon::Value::as_u64);
-    (call.body.len() as u64).div_ceil(4) + most.unwrap_or(256)
-}
-
-fn calls_before(ask: &Ask<'_>) -> u32 {
-    ask.request.turns.iter().filter(|turn| matches!(turn, Turn::Model { .. })).count() as u32
+    (body.len() as u64).div_ceil(4) + most.unwrap_or(256)
 }
 
 fn millis(duration: Duration) -> f64 {

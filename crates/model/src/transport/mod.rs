@@ -4,13 +4,17 @@
 //!   it is alive; [`proxy`] whether the way to it can be gone;
 //! - [`http`] one exchange over the wire of HTTP; [`broken`] what it means when none comes about; [`retry`] when to try
 //!   again;
-//! - [`live`] a model behind an endpoint.
+//! - [`judge`] what a result means for a sample; [`voice`] the same for replies from a cassette;
+//! - [`live`] a model behind an endpoint; [`replay`] one whose replies are all on a cassette.
 
 mod breaker;
 mod broken;
 pub(crate) mod endpoint;
 mod http;
+pub(crate) mod judge;
 mod limit;
 pub(crate) mod live;
 mod proxy;
+pub(crate) mod replay;
 mod retry;
+pub(crate) mod voice;

@@ -17,12 +17,12 @@ use proofmark_testkit::command::{Call, TestEnv};
 use serde_json::Value;
 
 /// Starts a provider on a free port.
-fn provider(config: Config) -> Server {
+pub(crate) fn provider(config: Config) -> Server {
     serve(config).expect("a mock provider")
 }
 
 /// A call with every provider's address set to the server, and a key for each.
-fn call_live(env: &TestEnv, server: &Server, arguments: &[&str]) -> Call {
+pub(crate) fn call_live(env: &TestEnv, server: &Server, arguments: &[&str]) -> Call {
     let base = server.base_url();
     let mut call = env.call(arguments);
     for (name, path) in [
@@ -50,12 +50,12 @@ fn call_live(env: &TestEnv, server: &Server, arguments: &[&str]) -> Call {
 }
 
 /// Lines of a JSONL file.
-fn lines(env: &TestEnv, name: &str) -> Vec<Value> {
+pub(crate) fn lines(env: &TestEnv, name: &str) -> Vec<Value> {
     env.text(name).lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
 }
 
 /// A dataset of numbered questions, and their answers under an echo.
-fn questions(env: &TestEnv, count: usize) {
+pub(crate) fn questions(env: &TestEnv, count: usize) {
     let rows: String = (0..count)
         .map(|n| format!("{{\"id\":\"q{n:05}\",\"input\":\"item {n}\",\"target\":\"item {n}\"}}\n"))
         .collect();
@@ -63,7 +63,7 @@ fn questions(env: &TestEnv, count: usize) {
 }
 
 /// A suite of one task over `data.jsonl`. `models` and `more` are YAML.
-fn suite(env: &TestEnv, models: &str, more: &str) {
+pub(crate) fn suite(env: &TestEnv, models: &str, more: &str) {
     env.put(
         "suite.yaml",
         format!(
@@ -74,7 +74,7 @@ fn suite(env: &TestEnv, models: &str, more: &str) {
 }
 
 /// How many records there are of each status and class.
-fn outcomes(records: &[Value]) -> BTreeMap<String, usize> {
+pub(crate) fn outcomes(records: &[Value]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for record in records {
         let status = record["status"].as_str().expect("a status");
@@ -87,6 +87,6 @@ fn outcomes(records: &[Value]) -> BTreeMap<String, usize> {
     counts
 }
 
-fn env() -> TestEnv {
+pub(crate) fn env() -> TestEnv {
     TestEnv::new(env!("CARGO_BIN_EXE_proofmark"))
 }

@@ -90,6 +90,7 @@ mod tests {
             ordinal,
             outcome,
             request_bytes: 1,
+            request_digest: None,
             request_id: id.map(ToOwned::to_owned),
             response_bytes: 1,
             retry_after_ms: None,

@@ -5,6 +5,7 @@ use std::process::Command;
 use proofmark_artefact::witness::{Block, markdown};
 use proofmark_canon::{Digest, json};
 use proofmark_testkit::command::TestEnv;
+use proofmark_testkit::hub::{FakeHub, HubFile, HubRepo};
 use proofmark_testkit::tree::copy;
 use serde_json::{Value, json};
 
@@ -293,4 +294,42 @@ fn a_program_has_its_version_and_its_script_in_the_witness_and_no_request_ids() 
     let script = Digest::of(&env.bytes("answer.sh")).to_string();
     let want = json!({"role": "model", "path": "answer.sh", "hash": script, "mode": "raw"});
     assert!(block["inputs"].as_array().unwrap().contains(&want), "{block:#}");
+}
+
+#[test]
+fn a_dataset_of_the_hub_is_named_by_its_commit_and_its_hash_can_be_made_again() {
+    const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
+    const TOKEN: &str = "canary-hub-token-5b2d8046";
+    let file = |path: &str, text: &str| HubFile { path: path.into(), bytes: text.into(), lfs_sha256: None };
+    let (one, two) = SMALL_DATA.split_at(SMALL_DATA.find("{\"id\":\"c\"").unwrap());
+    let hub = FakeHub::start(vec![HubRepo {
+        name: "owner/set".into(),
+        commit: COMMIT.into(),
+        refs: vec!["main".into()],
+        files: vec![file("data/test-00000-of-00002.jsonl", one), file("data/test-00001-of-00002.jsonl", two)],
+        page: 10,
+    }]);
+    let env = empty();
+    let dataset = format!("{{format: hf, repo: owner/set, revision: '{COMMIT}', split: test, id: id}}");
+    env.put("suite.yaml", SMALL.replace("{format: jsonl, path: data.jsonl, id: id}", &dataset));
+    let cache = tempfile::tempdir().unwrap();
+    env.call(&RUN)
+        .env("HF_ENDPOINT", hub.endpoint())
+        .env("HF_TOKEN", TOKEN)
+        .env("PROOFMARK_CACHE_DIR", cache.path())
+        .run()
+        .expect(0);
+    let block = witness(&env, "run");
+    let input = &block["inputs"][1];
+    let files = json!([
+        {"path": "data/test-00000-of-00002.jsonl", "sha256": Digest::of(one.as_bytes()).hex()},
+        {"path": "data/test-00001-of-00002.jsonl", "sha256": Digest::of(two.as_bytes()).hex()},
+    ]);
+    assert_eq!(input["files"], files);
+    assert_eq!(input["hash"], Digest::of(&proofmark_canon::to_vec(&files).unwrap()).to_string());
+    assert_eq!((&input["repo"], &input["revision"]), (&json!("owner/set"), &json!(COMMIT)));
+    assert_eq!((&input["path"], &input["mode"]), (&json!(format!("owner/set@{COMMIT}")), &json!("structured")));
+    for (name, bytes) in env.tree("run").files() {
+        assert!(!String::from_utf8_lossy(bytes).contains(TOKEN), "{name}");
+    }
 }

@@ -168,7 +168,7 @@ impl Live {
                 outcome,
                 request_bytes: body.len() as u64,
                 request_digest: None,
-                request_id: seen.request_id,
+                request_id: seen.request_id.map(|id| self.endpoint.redactor.redact(&id)),
                 response_bytes: seen.response_bytes,
                 retry_after_ms: seen.retry_after.map(millis),
                 status: seen.status.map(i32::from),

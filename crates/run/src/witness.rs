@@ -1,18 +1,19 @@
 //! Writes the witness of a run: `report.md`, then `report.replay.json`, last of all.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use proofmark_artefact::manifest::{Manifest, Platform};
 use proofmark_artefact::path::RelPath;
-use proofmark_artefact::store::{Claim, Lines, digest_file, names, write_atomic};
+use proofmark_artefact::store::{AtomicFile, Claim, Lines, digest_file, names, write_atomic};
 use proofmark_artefact::suite::plan::ScorerPlan;
 use proofmark_artefact::summary::Summary;
 use proofmark_artefact::witness::block::{HubFile, Kind, Role, Start};
 use proofmark_artefact::witness::place::Surroundings;
 use proofmark_artefact::witness::redact::Redactor;
-use proofmark_artefact::witness::requests::{RequestIds, request_ids};
+use proofmark_artefact::witness::requests::RequestIds;
 use proofmark_artefact::witness::{
     Facts, GitState, Ground, Invocation as Given, ModelFacts, TypedPath, build, markdown, pins, start,
 };
@@ -160,30 +161,39 @@ impl Witness {
             hub_files: self.hub_files.clone(),
             programs: self.programs.clone(),
             models: self.models.clone(),
-            request_ids: self.ids(&dir.join(names::TELEMETRY))?,
+            // There may be millions: they go straight from the telemetry to the file.
+            request_ids: BTreeMap::new(),
             artifacts: pins::of_run(dir, manifest).map_err(io_error(""))?,
             not_submittable: Vec::new(),
         });
         let encode = |name| move |source| PublishError::Encode { name, source };
-        let text = markdown::render(&block, summary).map_err(encode(names::REPORT_MD))?;
+        let ids = read_ids(&dir.join(names::TELEMETRY))?;
+        let models: Vec<String> = manifest.models.iter().map(|model| model.id.clone()).collect();
+        let counts: Vec<u64> = models.iter().map(|model| ids.as_ref().map_or(0, |ids| ids.count(model))).collect();
+        let text = markdown::render_counted(&block, &counts, summary).map_err(encode(names::REPORT_MD))?;
         let digest = write_atomic(&dir.join(names::REPORT_MD), text.as_bytes()).map_err(io_error(names::REPORT_MD))?;
         block.artifacts.insert(names::REPORT_MD.to_owned(), digest);
         let mut bytes = json::to_vec(&block).map_err(encode(names::REPLAY))?;
         bytes.push(b'\n');
-        write_atomic(&dir.join(names::REPLAY), &bytes).map_err(io_error(names::REPLAY))?;
+        let path = dir.join(names::REPLAY);
+        let written = AtomicFile::create_in(&claim.work_file(""), &path).and_then(|mut file| {
+            match &ids {
+                // A provider that repeats a key in a header is not helped to publish it.
+                Some(ids) => ids.splice(&bytes, &models, |id| self.redactor.known(id), &mut file)?,
+                None => file.write_all(&bytes)?,
+            }
+            file.commit()
+        });
+        written.map_err(io_error(names::REPLAY))?;
         Ok(())
     }
+}
 
-    fn ids(&self, telemetry: &Path) -> Result<RequestIds, PublishError> {
-        let file = match File::open(telemetry) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(RequestIds::new()),
-            Err(source) => return Err(PublishError::io(telemetry, source)),
-        };
-        let mut ids = request_ids(file).map_err(PublishError::Telemetry)?;
-        // A provider that repeats a key in a header is not helped to publish it.
-        ids.values_mut().flatten().for_each(|id| *id = self.redactor.known(id));
-        Ok(ids)
+fn read_ids(telemetry: &Path) -> Result<Option<RequestIds>, PublishError> {
+    match File::open(telemetry) {
+        Ok(file) => RequestIds::read(file).map(Some).map_err(PublishError::Telemetry),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(PublishError::io(telemetry, source)),
     }
 }
 

@@ -10,7 +10,6 @@ use super::block::{
 };
 use super::place::Ground;
 use super::redact::Redactor;
-use super::requests::RequestIds;
 use crate::manifest::{AssetEntry, AssetRole, HashMode, Manifest};
 use crate::summary::Summary;
 
@@ -37,7 +36,8 @@ pub struct Facts<'a> {
     pub programs: Vec<(Role, String, Digest)>,
     /// By model of the manifest.
     pub models: Vec<ModelFacts>,
-    pub request_ids: RequestIds,
+    /// By model; empty when they are put in while the block is written.
+    pub request_ids: BTreeMap<String, Vec<String>>,
     pub artifacts: BTreeMap<String, Digest>,
     /// Why the run cannot be submitted, besides what the manifest says.
     pub not_submittable: Vec<String>,
@@ -254,7 +254,7 @@ fn models(
     manifest: &Manifest,
     summary: &Summary,
     facts: &[ModelFacts],
-    mut ids: RequestIds,
+    mut ids: BTreeMap<String, Vec<String>>,
     ground: &Ground,
     redactor: &Redactor,
 ) -> Vec<ModelEntry> {

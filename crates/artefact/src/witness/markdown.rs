@@ -32,7 +32,13 @@ const NAME: usize = 120;
 
 /// Renders `report.md`. The same block and summary give the same bytes.
 pub fn render(block: &Block, summary: &Summary) -> Result<String, EncodeError> {
-    let yaml = yaml_text(&shown_of(block)?);
+    let ids: Vec<u64> = block.models.iter().map(|model| model.provider_request_ids.len() as u64).collect();
+    render_counted(block, &ids, summary)
+}
+
+/// The same for a block whose request ids are elsewhere: how many there are of each model, in order.
+pub fn render_counted(block: &Block, ids: &[u64], summary: &Summary) -> Result<String, EncodeError> {
+    let yaml = yaml_text(&shown_of(block, ids)?);
     let fence = fence(&yaml);
     let mut out = format!("{fence}{INFO}\n{yaml}{fence}\n\n");
     // Writing to a String cannot fail: results of `write!` below are dropped.
@@ -77,7 +83,7 @@ pub fn shown(sidecar: &Value) -> Value {
 }
 
 /// [`shown`] of a block, without a copy of everything that it leaves out: there may be a request id for every sample.
-fn shown_of(block: &Block) -> Result<Value, EncodeError> {
+fn shown_of(block: &Block, ids: &[u64]) -> Result<Value, EncodeError> {
     let Block { inputs, models, .. } = block;
     let without_ids = |model: &ModelEntry| ModelEntry {
         answered_by: model.answered_by.clone(),
@@ -119,9 +125,9 @@ fn shown_of(block: &Block) -> Result<Value, EncodeError> {
     if let Value::Object(members) = &mut value
         && let Some(Value::Array(shown)) = members.remove("models")
     {
-        let counted = shown.into_iter().zip(models).map(|(mut shown, model)| {
+        let counted = shown.into_iter().zip(ids).map(|(mut shown, ids)| {
             if let Value::Object(members) = &mut shown {
-                members.insert("provider_request_ids", captured(model.provider_request_ids.len()));
+                members.insert("provider_request_ids", captured(*ids as usize));
             }
             shown
         });

@@ -1,16 +1,18 @@
 //! The providers' names of the calls that were answered, out of `telemetry.jsonl`.
 
-use std::collections::BTreeMap;
-use std::io::Read;
+use std::cmp::Ordering;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt as _;
+use std::sync::Arc;
 
+use proofmark_canon::Value;
 use proofmark_canon::json::{self, ParseError, ShapeError};
 use serde::Deserialize;
 
+use crate::spill::{Sorted, Sorter};
 use crate::store::{LineError, Lines};
 use crate::telemetry::AttemptOutcome;
-
-/// The ids of each model's successful calls, in record order.
-pub type RequestIds = BTreeMap<String, Vec<String>>;
 
 /// The telemetry cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -24,49 +26,144 @@ pub enum RequestsError {
     Shape { line: u64, source: ShapeError },
     #[error("line {line} has no line end")]
     Torn { line: u64 },
+    #[error("line {line} is not canonical JSON")]
+    NotCanonical { line: u64 },
+    #[error("cannot sort the requests")]
+    Io(#[source] io::Error),
 }
 
-/// An id, and where it stands: ordinal, call, attempt.
-type Placed = ((u64, u32, u32), String);
+/// The ids of a run's successful calls, by model, in record order. They stay in the telemetry; only where each stands is
+/// kept, on disk when there are many.
+pub struct RequestIds {
+    telemetry: File,
+    /// In the order in which the telemetry first names them.
+    models: Vec<String>,
+    counts: Vec<u64>,
+    sorted: Arc<Sorted<ENTRY>>,
+}
 
+/// Model, ordinal, call, attempt and line, so that entries sort in the order in which ids are listed; then where the id's
+/// JSON text is in the file.
+const ENTRY: usize = 4 + 8 + 4 + 4 + 8 + 8 + 4;
+/// Entries that are held in memory: 2.5 MB.
+const ROOM: usize = 1 << 16;
 /// The longest line: an attempt is a few hundred bytes.
 const MAX_LINE: usize = 1 << 20;
 
-/// Collects one id for each successful call, by model, in the order of the records, then of a sample's calls.
-///
-/// A call that was answered just before a kill is made again when the run is resumed. Both were made and both are
-/// listed, in the order in which they were.
-pub fn request_ids(telemetry: impl Read) -> Result<RequestIds, RequestsError> {
-    /// What is needed of an attempt.
-    #[derive(Deserialize)]
-    struct Seen {
-        attempt: u32,
-        call: u32,
-        model: String,
-        ordinal: u64,
-        outcome: AttemptOutcome,
-        request_id: Option<String>,
-    }
-    let mut found: BTreeMap<String, Vec<Placed>> = BTreeMap::new();
-    let mut lines = Lines::new(telemetry, MAX_LINE);
-    while let Some(line) = lines.next_line()? {
-        let number = line.number;
-        if !line.ended {
-            return Err(RequestsError::Torn { line: number });
+impl RequestIds {
+    /// Reads one id for each successful call. A call that was answered just before a kill is made again when the run is
+    /// resumed. Both were made and both are listed, in the order in which they were.
+    pub fn read(telemetry: File) -> Result<Self, RequestsError> {
+        /// What is needed of an attempt.
+        #[derive(Deserialize)]
+        struct Seen {
+            attempt: u32,
+            call: u32,
+            model: String,
+            ordinal: u64,
+            outcome: AttemptOutcome,
+            request_id: Option<String>,
         }
-        let value = json::parse(line.bytes).map_err(|source| RequestsError::NotJson { line: number, source })?;
-        let seen: Seen = json::from_value(&value).map_err(|source| RequestsError::Shape { line: number, source })?;
-        if let (AttemptOutcome::Answered, Some(id)) = (seen.outcome, seen.request_id) {
-            found.entry(seen.model).or_default().push(((seen.ordinal, seen.call, seen.attempt), id));
+        let (mut models, mut counts): (Vec<String>, Vec<u64>) = (Vec::new(), Vec::new());
+        let mut sorter = Sorter::<ENTRY>::new(ROOM, None);
+        let mut lines = Lines::new(telemetry.try_clone().map_err(RequestsError::Io)?, MAX_LINE);
+        while let Some(line) = lines.next_line()? {
+            let number = line.number;
+            if !line.ended {
+                return Err(RequestsError::Torn { line: number });
+            }
+            let value = json::parse(line.bytes).map_err(|source| RequestsError::NotJson { line: number, source })?;
+            let seen: Seen =
+                json::from_value(&value).map_err(|source| RequestsError::Shape { line: number, source })?;
+            let (AttemptOutcome::Answered, Some(id)) = (seen.outcome, seen.request_id) else { continue };
+            let mut text = Vec::new();
+            json::append_string(&id, &mut text);
+            let wanted = [b"\"request_id\":", text.as_slice()].concat();
+            // Our own lines are canonical; another form of the same value has no place that could be named.
+            let at = memchr::memmem::find(line.bytes, &wanted).ok_or(RequestsError::NotCanonical { line: number })?;
+            let model = models.iter().position(|name| *name == seen.model).unwrap_or_else(|| {
+                models.push(seen.model);
+                counts.push(0);
+                models.len() - 1
+            });
+            counts[model] += 1;
+            let offset = line.offset + (at + wanted.len() - text.len()) as u64;
+            let mut entry = Vec::with_capacity(ENTRY);
+            entry.extend((model as u32).to_be_bytes());
+            entry.extend(seen.ordinal.to_be_bytes());
+            entry.extend(seen.call.to_be_bytes());
+            entry.extend(seen.attempt.to_be_bytes());
+            entry.extend(number.to_be_bytes());
+            entry.extend(offset.to_be_bytes());
+            entry.extend((text.len() as u32).to_be_bytes());
+            let entry =
+                entry.try_into().map_err(|_| RequestsError::Io(io::Error::other("an entry of another size")))?;
+            sorter.push(entry).map_err(RequestsError::Io)?;
         }
+        let sorted = Arc::new(sorter.finish().map_err(RequestsError::Io)?);
+        Ok(Self { telemetry, models, counts, sorted })
     }
-    let in_order = |mut ids: Vec<Placed>| {
-        // Stable: what has the same place keeps the order of the file.
-        ids.sort_by_key(|(place, _)| *place);
-        ids.into_iter().map(|(_, id)| id).collect()
-    };
-    Ok(found.into_iter().map(|(model, ids)| (model, in_order(ids))).collect())
+
+    /// How many ids a model has.
+    pub fn count(&self, model: &str) -> u64 {
+        self.models.iter().position(|name| name == model).map_or(0, |at| self.counts[at])
+    }
+
+    /// Goes through the ids of a model in record order.
+    pub fn each(&self, model: &str, mut take: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
+        let Some(wanted) = self.models.iter().position(|name| name == model) else { return Ok(()) };
+        let mut text = Vec::new();
+        for entry in self.sorted.walk()? {
+            let entry = entry?;
+            let number =
+                |from: usize, to: usize| entry[from..to].iter().fold(0u64, |n, byte| n << 8 | u64::from(*byte));
+            match number(0, 4).cmp(&(wanted as u64)) {
+                Ordering::Less => continue,
+                Ordering::Equal => {}
+                Ordering::Greater => break,
+            }
+            text.resize(number(36, 40) as usize, 0);
+            self.telemetry.read_exact_at(&mut text, number(28, 36))?;
+            match json::parse(&text).map_err(io::Error::other)? {
+                Value::String(id) => take(&id)?,
+                _ => return Err(io::Error::other("the telemetry has changed meanwhile")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a block's canonical JSON with the ids in the places of its models' empty lists, in their order. No text can
+    /// look like such a place: its quotes would be escaped.
+    pub fn splice(
+        &self,
+        block: &[u8],
+        models: &[String],
+        redact: impl Fn(&str) -> String,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let mut rest = block;
+        for model in models {
+            let at = memchr::memmem::find(rest, PLACE).ok_or_else(|| io::Error::other("a model without its list"))?;
+            let (before, after) = rest.split_at(at + PLACE.len() - 1);
+            out.write_all(before)?;
+            let mut is_first = true;
+            let mut text = Vec::new();
+            self.each(model, |id| {
+                text.clear();
+                if !std::mem::take(&mut is_first) {
+                    text.push(b',');
+                }
+                json::append_string(&redact(id), &mut text);
+                out.write_all(&text)
+            })?;
+            rest = after;
+        }
+        out.write_all(rest)
+    }
 }
+
+/// An empty list of ids in a block.
+const PLACE: &[u8] = b"\"provider_request_ids\":[]";
 
 #[cfg(test)]
 mod tests {
@@ -100,6 +197,13 @@ mod tests {
         format!("{}\n", String::from_utf8(json::to_vec(&attempt).unwrap()).unwrap())
     }
 
+    fn read(text: &str) -> Result<RequestIds, RequestsError> {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        io::Seek::rewind(&mut file).unwrap();
+        RequestIds::read(file)
+    }
+
     #[test]
     fn one_id_a_successful_call_in_record_order_with_retries_and_resumes() {
         use AttemptOutcome::{Answered, Failed, Retried, Stopped};
@@ -117,11 +221,28 @@ mod tests {
             attempt("a", (0, 0, 1), Answered, Some("a0 again")),
         ]
         .concat();
-        let ids = request_ids(text.as_bytes()).unwrap();
-        let of = |model: &str| ids[model].iter().map(String::as_str).collect::<Vec<_>>();
+        let ids = read(&text).unwrap();
+        let of = |model: &str| {
+            let mut found = Vec::new();
+            ids.each(model, |id| {
+                found.push(id.to_owned());
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(ids.count(model), found.len() as u64);
+            found
+        };
         assert_eq!(of("a"), ["a0 first", "a0 again", "a4.0", "a4.1", "a10"]);
         assert_eq!(of("b"), ["b7"]);
-        assert!(request_ids(&b""[..]).unwrap().is_empty());
+        assert!(of("c").is_empty());
+        assert_eq!(read("").unwrap().count("a"), 0);
+        // In a block they stand where its models' lists are, whatever a model is called.
+        let block = r#"{"models":[{"id":"\"provider_request_ids\":[]","provider_request_ids":[]},{"provider_request_ids":[]}],"z":1}"#;
+        let mut out = Vec::new();
+        ids.splice(block.as_bytes(), &["b".to_owned(), "a".to_owned()], |id| id.replace("a0", "***"), &mut out)
+            .unwrap();
+        let expected = r#"{"models":[{"id":"\"provider_request_ids\":[]","provider_request_ids":["b7"]},{"provider_request_ids":["*** first","*** again","a4.0","a4.1","a10"]}],"z":1}"#;
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 
     #[test]
@@ -133,7 +254,7 @@ mod tests {
             (format!("{good}{{}}\n"), "line 2 does not have the shape of an attempt"),
             ("x".repeat(MAX_LINE + 2), "line 1 is longer than"),
         ] {
-            let error = request_ids(text.as_bytes()).unwrap_err().to_string();
+            let error = read(&text).err().unwrap().to_string();
             assert!(error.starts_with(want), "{error}");
         }
     }

@@ -1,5 +1,6 @@
 //! What wires have in common: reading a reply, writing a body.
 
+use proofmark_artefact::record::Role;
 use proofmark_canon::json::{self, Integers, ParseErrorKind};
 use proofmark_canon::{Map, Value};
 
@@ -109,4 +110,18 @@ pub(crate) fn count_of(value: &Value, name: &str) -> Result<Option<u64>, WireErr
             None => Err(WireError::malformed(format!("`{name}` is {}, expected a count", count.kind()))),
         },
     }
+}
+
+/// All system messages as one text; empty ones say nothing.
+pub(crate) fn system_text(request: &Request) -> Result<Option<String>, String> {
+    let mut texts = Vec::new();
+    for message in request.messages.iter().filter(|message| message.role == Role::System) {
+        if let Some(attachment) = message.attachments.first() {
+            return Err(format!("a system message cannot carry a file such as `{}`", attachment.name));
+        }
+        if !message.content.is_empty() {
+            texts.push(message.content.as_str());
+        }
+    }
+    Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
 }

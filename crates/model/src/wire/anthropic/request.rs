@@ -5,14 +5,14 @@ use proofmark_artefact::record::{Attachment, Message, Role};
 use proofmark_artefact::suite::plan::ToolPlan;
 use proofmark_canon::{Map, Number, Value};
 
-use super::super::body::object;
+use super::super::body::{object, system_text};
 use super::super::{Body, Call};
 use crate::ask::{Request, Turn};
 
 pub(super) fn encode(model: &str, request: &Request) -> Result<Call, String> {
     let mut body = Body::new();
     body.set("model", model).set("messages", messages(request)?).set("max_tokens", max_tokens(request));
-    if let Some(system) = system(request)? {
+    if let Some(system) = system_text(request)? {
         body.set("system", system);
     }
     body.copy(request, &["temperature", "top_p", "top_k", "service_tier"]).copy_as(request, "stop", "stop_sequences");
@@ -34,20 +34,6 @@ pub(super) fn encode(model: &str, request: &Request) -> Result<Call, String> {
     }
     body.merge_extra(request);
     Ok(Call { path: "/v1/messages".to_owned(), body: body.to_bytes(), streamed })
-}
-
-/// All system messages as one text; empty ones say nothing.
-fn system(request: &Request) -> Result<Option<String>, String> {
-    let mut texts = Vec::new();
-    for message in request.messages.iter().filter(|message| message.role == Role::System) {
-        if let Some(attachment) = message.attachments.first() {
-            return Err(format!("a system message cannot carry a file such as `{}`", attachment.name));
-        }
-        if !message.content.is_empty() {
-            texts.push(message.content.as_str());
-        }
-    }
-    Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
 }
 
 fn messages(request: &Request) -> Result<Vec<Value>, String> {

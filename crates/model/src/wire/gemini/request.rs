@@ -7,14 +7,14 @@ use proofmark_artefact::record::{Attachment, Message, Role, ToolCall};
 use proofmark_artefact::suite::plan::ToolPlan;
 use proofmark_canon::{Number, Value};
 
-use super::super::body::object;
+use super::super::body::{object, system_text};
 use super::super::{Body, Call};
 use crate::ask::{Request, Turn};
 
 pub(super) fn encode(model: &str, request: &Request, images: bool) -> Result<Call, String> {
     let mut body = Body::new();
     body.set("contents", contents(request)?);
-    if let Some(system) = system(request)? {
+    if let Some(system) = system_text(request)? {
         body.set("systemInstruction", object([("parts", vec![text_part(&system)].into())]));
     }
     if !request.tools.is_empty() {
@@ -45,20 +45,6 @@ fn path(model: &str, streamed: bool) -> String {
     }
     path.push_str(if streamed { ":streamGenerateContent?alt=sse" } else { ":generateContent" });
     path
-}
-
-/// All system messages as one text; empty ones say nothing.
-fn system(request: &Request) -> Result<Option<String>, String> {
-    let mut texts = Vec::new();
-    for message in request.messages.iter().filter(|message| message.role == Role::System) {
-        if let Some(attachment) = message.attachments.first() {
-            return Err(format!("a system message cannot carry a file such as `{}`", attachment.name));
-        }
-        if !message.content.is_empty() {
-            texts.push(message.content.as_str());
-        }
-    }
-    Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
 }
 
 fn contents(request: &Request) -> Result<Vec<Value>, String> {

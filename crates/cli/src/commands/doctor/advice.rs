@@ -115,6 +115,12 @@ impl Patient<'_> {
     }
 
     fn network(&self) -> String {
+        if self.is_local() && self.place().starts_with("https:") {
+            let place = self.place();
+            return format!(
+                "is the server up at {place}, and its certificate trusted? SSL_CERT_FILE can name its authority"
+            );
+        }
         if self.is_local() {
             return format!("is the server up? Nobody answers at {}", self.place());
         }
@@ -184,6 +190,7 @@ mod tests {
         assert!(advice("compatible:x", "https://h/v1", &[], Class::Auth).contains("`api_key_env`"));
         let network = |base, set| advice("vllm:x", base, set, Class::Network);
         assert!(network("http://localhost:8000/v1", &["HTTPS_PROXY"]).starts_with("is the server up?"));
+        assert!(network("https://localhost/v1", &[]).contains("SSL_CERT_FILE"));
         assert!(network("https://h/v1", &["HTTPS_PROXY"]).contains("the proxy in HTTPS_PROXY"));
         assert!(network("https://h/v1", &[]).contains("no proxy is set"));
     }

@@ -61,6 +61,38 @@ pub struct Record {
     pub tool_calls: u32,
     pub turns: u32,
     pub usage: Usage,
+    /// How the answer was chosen among several attempts; absent when there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voting: Option<Voting>,
+}
+
+/// How an answer was chosen among several attempts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Voting {
+    /// What each attempt answered, in order; null for one without an answer.
+    pub answers: Vec<Option<String>>,
+    /// Which attempt's answer counts; null when none does.
+    pub chosen: Option<u32>,
+    pub rule: VotingRule,
+    /// How many attempts gave that answer, under the comparison that votes use.
+    pub votes: u32,
+}
+
+/// How an attempt was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VotingRule {
+    /// Its answer had more votes than any other.
+    Majority,
+    /// Several answers had equally many votes; the one given first counts.
+    TieFirst,
+    /// Several answers had equally many votes; the one given last counts.
+    TieLast,
+    /// Several answers had equally many votes, and the suite says that none counts then.
+    TieNoAnswer,
+    /// No attempt had an answer.
+    NoAnswers,
 }
 
 /// A record whose parts are still elsewhere: what a run encodes, without copying texts.
@@ -92,6 +124,8 @@ pub struct RecordRef<'a> {
     pub tool_calls: u32,
     pub turns: u32,
     pub usage: Usage,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub voting: Option<&'a Voting>,
 }
 
 /// See [`Input`].
@@ -375,6 +409,7 @@ mod tests {
             tool_calls: 0,
             turns: 1,
             usage: Usage::default(),
+            voting: None,
         })
         .unwrap();
         let record: Record = serde_json::from_slice(&line).unwrap();

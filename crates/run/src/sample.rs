@@ -76,6 +76,7 @@ pub(crate) async fn finish_sample(
             tool_calls: output.as_ref().map_or(0, |output| output.tool_calls.len() as u32),
             turns: u32::from(output.is_some()),
             usage,
+            voting: None,
         };
         let mut line = Vec::with_capacity(1024);
         json::to_writer(&record, &mut line)?;
@@ -84,13 +85,16 @@ pub(crate) async fn finish_sample(
             return Ok((line, None));
         }
         let mut steps: Vec<Step> = request.messages.iter().map(|m| Step::prompt(m.role, &m.content)).collect();
-        steps.extend(output.as_ref().map(|output| Step::model_output(&output.text)));
+        steps.extend(output.as_ref().map(|output| Step::model_output(&output.text, None)));
         let mut evidence = json::to_vec(&Trajectory {
+            attempt: None,
             final_answer: output.as_ref().map(|output| output.text.clone()),
             key: key.clone(),
             model: model.id.clone(),
+            no_answer: None,
             run_id: ready.run_id,
             steps,
+            stop: None,
             task_id: task.clone(),
             turns: u32::from(output.is_some()),
             usage,

@@ -41,6 +41,7 @@ pub(super) fn record(task: &str, item: &str, model: &str, condition: &str, sampl
         tool_calls: 0,
         turns: 1,
         usage: Usage { input_tokens: 5, output_tokens: 1 },
+        voting: None,
         key,
     }
 }
@@ -51,11 +52,14 @@ pub(super) fn score(scorer: &str, passed: bool, value: f64) -> Score {
 
 pub(super) fn trajectory(key: &str, answer: &str) -> Trajectory {
     Trajectory {
+        attempt: None,
         final_answer: Some(answer.to_owned()),
         key: proofmark_canon::json::from_value(&Value::String(key.to_owned())).unwrap(),
         model: "m".to_owned(),
+        no_answer: None,
         run_id: run_id(),
-        steps: vec![Step::prompt(Role::User, "so?"), Step::model_output(answer)],
+        stop: None,
+        steps: vec![Step::prompt(Role::User, "so?"), Step::model_output(answer, None)],
         task_id: "t".to_owned(),
         turns: 1,
         usage: Usage::default(),

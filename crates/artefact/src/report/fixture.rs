@@ -178,6 +178,7 @@ pub(super) fn record(ordinal: u64, status: Status, passed: Option<bool>) -> Reco
         tool_calls: 0,
         turns: 1,
         usage: Usage { input_tokens: 12, output_tokens: 1 },
+        voting: None,
     }
 }
 

@@ -249,6 +249,7 @@ mod tests {
             tool_calls: 0,
             turns: 1,
             usage: Usage { input_tokens: 3, output_tokens: 4 },
+            voting: None,
         }
     }
 

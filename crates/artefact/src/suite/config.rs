@@ -7,6 +7,7 @@ use proofmark_canon::{Digest, Map, Value};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::solver::Solver;
 use super::text::{PromptSource, TextSource};
 use crate::path::RelPath;
 use crate::picture;
@@ -63,6 +64,26 @@ pub struct Sampling {
     /// The model stops before it writes one of these.
     #[serde(default)]
     pub stop: Option<Vec<String>>,
+    /// Attempts at each sample, of which the answer that most of them give counts. Default: 1.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 100))]
+    pub voting_attempts: Option<u32>,
+    /// Whose answer counts when several answers have equally many votes. Default: `first`.
+    #[serde(default)]
+    pub voting_tie: Option<Tie>,
+}
+
+/// Whose answer counts when several answers have equally many votes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, serde::Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Tie {
+    /// The one that was given first.
+    #[default]
+    First,
+    /// The one that was given last.
+    Last,
+    /// Nobody's: the sample has no answer.
+    NoAnswer,
 }
 
 /// One model through one serving path.
@@ -281,6 +302,9 @@ pub struct Task {
     /// Tools that the model may ask for; a call of one is the answer.
     #[serde(default)]
     pub tools: Option<Vec<Tool>>,
+    /// How answers are come by. Default: one question.
+    #[serde(default)]
+    pub solver: Option<Solver>,
     /// At least one; the first is the headline.
     #[schemars(length(min = 1))]
     pub scorers: Vec<Scorer>,
@@ -415,6 +439,9 @@ pub struct Evidence {
     /// Default: false.
     #[serde(default)]
     pub record: Option<bool>,
+    /// Keep whole prompts, outputs and results of tools in `bodies/`. Default: false.
+    #[serde(default)]
+    pub full_bodies: Option<bool>,
 }
 
 /// How an answer is scored. Every scorer gives a value from 0 to 1, pass or fail, and a reason.

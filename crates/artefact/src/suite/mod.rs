@@ -9,4 +9,5 @@ pub mod load;
 pub mod plan;
 pub mod problem;
 pub mod resolve;
+pub mod solver;
 pub mod text;

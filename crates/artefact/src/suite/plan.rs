@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use proofmark_canon::{Digest, Map, Value};
 use serde::Serialize;
 
-use super::config::{Api, Format, Group, Limits, OnBadRow, OutputKind, Price, Runner, Take};
+use super::config::{Api, Format, Group, Limits, OnBadRow, OutputKind, Price, Runner, Take, Tie};
+use super::solver::SolverPlan;
 use super::text::{PromptSource, TextSource};
 use crate::path::RelPath;
 use crate::picture;
@@ -41,6 +42,19 @@ pub struct SamplingPlan {
     pub top_p: Option<f64>,
     pub max_tokens: Option<u32>,
     pub stop: Option<Vec<String>>,
+    /// Left out when it is 1: a suite without it keeps its run id.
+    #[serde(skip_serializing_if = "is_one")]
+    pub voting_attempts: u32,
+    #[serde(skip_serializing_if = "is_first")]
+    pub voting_tie: Tie,
+}
+
+fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
+fn is_first(tie: &Tie) -> bool {
+    *tie == Tie::First
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -122,6 +136,8 @@ pub struct TaskPlan {
     pub system: Option<TextSource>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolPlan>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub solver: Option<SolverPlan>,
     pub scorers: Vec<ScorerPlan>,
 }
 
@@ -170,6 +186,12 @@ pub struct DeterminismPlan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct EvidencePlan {
     pub record: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    pub full_bodies: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// A scorer with every default filled.

@@ -10,6 +10,7 @@ use super::plan::{
     ScorerPlan, TaskPlan, ToolPlan,
 };
 use super::problem::{Place, Problem};
+use super::solver::resolve_solver;
 use super::text::{PromptSource, TextSource};
 use crate::picture::{AspectRatio, HASH_BITS};
 use crate::witness::redact::Redactor;
@@ -25,6 +26,7 @@ pub struct Overrides {
     pub strict_serialization: Option<bool>,
     pub deterministic_artifacts: Option<bool>,
     pub record_evidence: Option<bool>,
+    pub full_bodies: Option<bool>,
 }
 
 /// One `--only KIND=ID`.
@@ -37,6 +39,8 @@ pub enum Only {
 
 /// The most samples an item may have.
 const MAX_N: u32 = 10_000;
+/// The most attempts a sample may have.
+const MAX_VOTES: u32 = 100;
 
 /// Fills in every default and checks what the types cannot.
 pub fn resolve(suite: Suite, overrides: &Overrides) -> Result<Plan, Vec<Problem>> {
@@ -64,6 +68,13 @@ pub fn resolve(suite: Suite, overrides: &Overrides) -> Result<Plan, Vec<Problem>
     let determinism =
         DeterminismPlan { strict_serialization: strict, deterministic_artifacts: artifacts.unwrap_or(strict) };
     let record = overrides.record_evidence.or(suite.evidence.and_then(|e| e.record)).unwrap_or(false);
+    let full_bodies = overrides.full_bodies.or(suite.evidence.and_then(|e| e.full_bodies)).unwrap_or(false);
+    if full_bodies && !record {
+        problems.push(
+            Problem::at(top.key("evidence"), "whole bodies are part of the evidence, which is not recorded")
+                .hint("turn it on too: `evidence: {record: true}` or `--record-evidence`"),
+        );
+    }
     if let Some(limits) = &suite.limits {
         check_limits(limits, &top.key("limits"), &mut problems);
     }
@@ -78,7 +89,7 @@ pub fn resolve(suite: Suite, overrides: &Overrides) -> Result<Plan, Vec<Problem>
         conditions,
         tasks,
         determinism,
-        evidence: EvidencePlan { record },
+        evidence: EvidencePlan { record, full_bodies },
         limits: suite.limits,
     };
     if problems.is_empty() {
@@ -102,8 +113,20 @@ fn resolve_sampling(sampling: config::Sampling, problems: &mut Vec<Problem>) -> 
     if sampling.max_tokens == Some(0) {
         problems.push(Problem::at(place.key("max_tokens"), "expected at least 1"));
     }
-    let config::Sampling { temperature, top_p, max_tokens, stop, .. } = sampling;
-    SamplingPlan { n, temperature, top_p, max_tokens, stop }
+    let voting_attempts = sampling.voting_attempts.unwrap_or(1);
+    if !(1..=MAX_VOTES).contains(&voting_attempts) {
+        problems.push(Problem::at(place.key("voting_attempts"), format!("expected 1 to {MAX_VOTES}")));
+    }
+    let config::Sampling { temperature, top_p, max_tokens, stop, voting_tie, .. } = sampling;
+    SamplingPlan {
+        n,
+        temperature,
+        top_p,
+        max_tokens,
+        stop,
+        voting_attempts,
+        voting_tie: voting_tie.unwrap_or_default(),
+    }
 }
 
 fn resolve_models(models: Vec<config::Model>, problems: &mut Vec<Problem>) -> Vec<ModelPlan> {
@@ -322,6 +345,7 @@ fn resolve_tasks(
             brief: task.brief,
             prompt: task.prompt.unwrap_or_else(|| PromptSource::Text(TextSource::Inline("{{ input }}".to_owned()))),
             system: task.system,
+            solver: task.solver.map(|solver| resolve_solver(solver, &place.key("solver"), problems)),
             tools: resolve_tools(task.tools.unwrap_or_default(), &place.key("tools"), problems),
             scorers,
         });

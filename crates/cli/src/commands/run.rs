@@ -149,6 +149,7 @@ fn overrides(args: &RunArgs) -> Overrides {
         strict_serialization: args.no_strict_serialization.then_some(false),
         deterministic_artifacts: args.no_deterministic_artifacts.then_some(false),
         record_evidence: args.record_evidence,
+        full_bodies: None,
     }
 }
 

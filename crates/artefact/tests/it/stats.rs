@@ -76,6 +76,7 @@ fn record(shape: &Shape, facts: &Facts<'_>, sample: u32) -> Record {
         value: verdict.value,
     };
     Record {
+        voting: None,
         condition: condition.clone(),
         error: None,
         expected: Value::Null,

@@ -61,8 +61,11 @@ fn good_run() -> Run {
                         let message = Message::new(Role::User, format!("ask {item}"));
                         let usage = Usage { input_tokens: 10, output_tokens: ordinal };
                         let mut steps = vec![Step::prompt(Role::User, &message.content)];
-                        steps.extend(output.iter().map(|output| Step::model_output(&output.text)));
+                        steps.extend(output.iter().map(|output| Step::model_output(&output.text, None)));
                         trajectories.push(Trajectory {
+                            attempt: None,
+                            no_answer: None,
+                            stop: None,
                             final_answer: output.as_ref().map(|output| output.text.clone()),
                             key: key.clone(),
                             model: model.into(),
@@ -73,6 +76,7 @@ fn good_run() -> Run {
                             usage,
                         });
                         records.push(Record {
+                            voting: None,
                             condition: condition.into(),
                             expected: Value::from("x"),
                             input: Input { fingerprint: Digest::of(b"request"), messages: vec![message] },
@@ -533,7 +537,7 @@ fn every_kind_of_wrong_evidence_has_its_finding() {
         ("other run", |run| run.trajectories[3].run_id = RunId::from_digest(&Digest::of(b"y")), nothing, &["V030"]),
         ("another prompt", |run| run.trajectories[3].steps[0] = Step::prompt(Role::User, "x"), nothing, &["V074"]),
         ("another role", |run| run.trajectories[3].steps[0] = Step::prompt(Role::System, "ask fr"), nothing, &["V074"]),
-        ("another output", |run| run.trajectories[3].steps[1] = Step::model_output("x"), nothing, &["V075"]),
+        ("another output", |run| run.trajectories[3].steps[1] = Step::model_output("x", None), nothing, &["V075"]),
         ("no output step", |run| drop(run.trajectories[3].steps.pop()), nothing, &["V075"]),
         ("no steps", |run| run.trajectories[3].steps.clear(), nothing, &["V074", "V075"]),
         ("two swapped", |run| run.trajectories.swap(3, 4), nothing, &["V071"]),

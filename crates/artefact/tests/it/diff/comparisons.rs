@@ -97,7 +97,7 @@ fn trajectories_are_compared_by_key_whatever_their_run_and_order() {
     b.suite = "two";
     let steps = b.trajectories.as_mut().unwrap();
     steps.reverse();
-    steps[0].steps.push(Step::model_output("and on"));
+    steps[0].steps.push(Step::model_output("and on", None));
     assert_eq!(found(&compare(&a, &b)), "trajectory_changed 1");
     assert_eq!(compare(&a, &b).changes[0].key.as_str(), "capitals/it/large/raw/0");
     steps_of(&mut b).pop();

@@ -130,6 +130,7 @@ fn manifest(run_id: RunId, record_count: u64, recorded: bool, artifacts: BTreeMa
 fn record(item: &str, model: &str, answer: &str) -> Record {
     let key = SampleKey::new("capitals", item, model, "raw", 0);
     let mut record = Record {
+        voting: None,
         condition: "raw".to_owned(),
         error: None,
         expected: Value::String(answer.to_owned()),
@@ -182,7 +183,10 @@ fn failed(record: &mut Record) {
 fn trajectory(record: &Record) -> Trajectory {
     let answer = record.output.as_ref().map(|output| output.text.clone());
     Trajectory {
-        steps: vec![Step::prompt(Role::User, "?"), Step::model_output(answer.as_deref().unwrap_or_default())],
+        attempt: None,
+        no_answer: None,
+        stop: None,
+        steps: vec![Step::prompt(Role::User, "?"), Step::model_output(answer.as_deref().unwrap_or_default(), None)],
         final_answer: answer,
         key: record.key.clone(),
         model: record.model.clone(),

@@ -77,6 +77,8 @@ pub enum Turn {
         /// What the provider wants back unchanged, such as signed reasoning; in the wire's own form.
         keep: Option<Value>,
     },
+    /// By the harness, in the user's place: a reminder, or the results of tools for a model that has none of its own.
+    User { text: String },
     /// By a tool.
     Tool { call_id: String, name: String, output: String, is_error: bool },
 }
@@ -91,6 +93,8 @@ pub struct Hint<'a> {
     /// Position of the item in its task, from 0.
     pub item_index: u64,
     pub sample: u32,
+    /// Which attempt at the sample it is, from 0, where answers are voted on.
+    pub attempt: u32,
     pub expected: &'a Value,
     pub choices: Option<&'a [Value]>,
 }

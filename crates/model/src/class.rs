@@ -9,6 +9,8 @@ pub enum Class {
     Auth,
     /// The provider says that the request is wrong.
     BadRequest,
+    /// The conversation does not fit into the model.
+    ContextLength,
     /// The provider's filter stopped the prompt or the answer.
     ContentFilter,
     /// The model declined, and the provider says so.
@@ -38,9 +40,10 @@ pub enum Class {
 }
 
 impl Class {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Auth,
         Self::BadRequest,
+        Self::ContextLength,
         Self::ContentFilter,
         Self::Refusal,
         Self::Server,
@@ -61,6 +64,7 @@ impl Class {
         match self {
             Self::Auth => "auth",
             Self::BadRequest => "bad_request",
+            Self::ContextLength => "context_length",
             Self::ContentFilter => "content_filter",
             Self::Refusal => "refusal",
             Self::Server => "server",

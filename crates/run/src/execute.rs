@@ -356,6 +356,7 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
         item_id: &item.id,
         item_index: item.index,
         sample: unit.sample,
+        attempt: 0,
         expected: &item.expected,
         choices: item.choices.as_deref(),
     };

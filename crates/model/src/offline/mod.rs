@@ -20,7 +20,7 @@ use std::sync::Arc;
 use proofmark_artefact::record::{Message, Role, Usage};
 use proofmark_canon::{Map, Value};
 
-use crate::ask::{Ask, Asking, Model, Reply};
+use crate::ask::{Ask, Asking, Model, Reply, Turn};
 use crate::build::{BuildError, BuildModel};
 
 pub use behaviour::Behaviour;
@@ -107,7 +107,7 @@ impl Model for Offline {
             }
             let asked = match &self.voice {
                 Voice::Echo => answered(&ask, last_user(&ask.request.messages).to_owned()).into(),
-                Voice::Scripted(script) => script.reply(&ask).into(),
+                Voice::Scripted(script) => script.ask(&ask),
                 Voice::Noisy => noisy::reply(&ask).into(),
                 Voice::Faulty => faulty::reply(&ask).into(),
                 Voice::Painter => painter::paint(&ask),
@@ -129,7 +129,11 @@ fn answered(ask: &Ask<'_>, text: String) -> Reply {
 }
 
 fn input_tokens(ask: &Ask<'_>) -> u64 {
-    ask.request.messages.iter().map(|message| tokens(&message.content)).sum()
+    let prompt: u64 = ask.request.messages.iter().map(|message| tokens(&message.content)).sum();
+    let turns = ask.request.turns.iter().map(|turn| match turn {
+        Turn::Model { text, .. } | Turn::User { text } | Turn::Tool { output: text, .. } => tokens(text),
+    });
+    prompt + turns.sum::<u64>()
 }
 
 /// Four bytes a token, rounded up: a stand-in that no one will take for a tokenizer.

@@ -117,7 +117,16 @@ mod tests {
         params.iter().for_each(|(name, side)| drop(map.insert(*name, *side)));
         let request = Request::new([Message::new(Role::User, text)], map, SampleSeed::derive(0, key));
         let expected = Value::Null;
-        let hint = Hint { key, ordinal: 0, item_id: "i", item_index: 0, sample: 0, expected: &expected, choices: None };
+        let hint = Hint {
+            key,
+            ordinal: 0,
+            item_id: "i",
+            item_index: 0,
+            sample: 0,
+            attempt: 0,
+            expected: &expected,
+            choices: None,
+        };
         let asked = paint(&Ask { request: &request, hint, log: &Nobody });
         let bytes = asked.blobs[0].bytes.clone();
         (asked, bytes)

@@ -7,19 +7,25 @@
 //! patterns:                # tried in order on the last user message; $1 is the first group
 //!   - {match: "capital of (\\w+)", answer: "The capital of $1 is unknown to me"}
 //! default: I do not know   # without it an unknown item is an error record
+//! agents:                  # by item id: what an agent says, turn by turn; the last turn is said again and again
+//!   chad:
+//!     - {text: Let me look., calls: [{name: file_read, args: {path: towns.csv}}]}
+//!     - {text: "The answer is {result}"}    # the last result of a tool, without white space around it
+//!   mali:                  # one list for each attempt, where answers are voted on
+//!     attempts: [[{text: Bamako}], [{text: Segou}]]
 //! ```
 
 use std::collections::BTreeMap;
 
 use proofmark_artefact::path::RelPath;
-use proofmark_artefact::record::{Status, Usage};
+use proofmark_artefact::record::{Output, Status, ToolCall, Usage};
 use proofmark_artefact::yaml;
 use proofmark_canon::{Map, Value};
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 
-use super::{answered, input_tokens, last_user};
-use crate::ask::{Ask, Reply};
+use super::{answered, input_tokens, last_user, tokens};
+use crate::ask::{Ask, Asked, Reply, Turn};
 use crate::build::{BuildError, BuildModel};
 
 #[derive(Deserialize)]
@@ -31,6 +37,49 @@ struct ScriptFile {
     patterns: Vec<PatternLine>,
     #[serde(default)]
     default: Option<String>,
+    #[serde(default)]
+    agents: BTreeMap<String, Turns>,
+}
+
+/// What an agent says, by attempt and then by turn.
+struct Turns(Vec<Vec<Said>>);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Said {
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    calls: Vec<SaidCall>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SaidCall {
+    name: String,
+    #[serde(default)]
+    args: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Attempts {
+    attempts: Vec<Vec<Said>>,
+}
+
+impl<'de> Deserialize<'de> for Turns {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        let read = match &value {
+            Value::Array(_) => proofmark_canon::json::from_value(&value).map(|turns| vec![turns]),
+            _ => proofmark_canon::json::from_value(&value).map(|Attempts { attempts }| attempts),
+        };
+        let turns: Vec<Vec<Said>> = read.map_err(serde::de::Error::custom)?;
+        if turns.is_empty() || turns.iter().any(Vec::is_empty) {
+            return Err(serde::de::Error::custom("expected at least one turn"));
+        }
+        Ok(Self(turns))
+    }
 }
 
 #[derive(Deserialize)]
@@ -60,6 +109,7 @@ pub struct Script {
     answers: BTreeMap<String, Answer>,
     patterns: Vec<(Regex, String)>,
     default: Option<String>,
+    agents: BTreeMap<String, Turns>,
 }
 
 impl Script {
@@ -94,12 +144,12 @@ impl Script {
             })?;
             patterns.push((regex, line.answer));
         }
-        Ok(Self { answers: file.answers, patterns, default: file.default })
+        Ok(Self { answers: file.answers, patterns, default: file.default, agents: file.agents })
     }
 
     /// Whether it answers some items by their ids, which only the harness knows.
     pub fn knows_items(&self) -> bool {
-        !self.answers.is_empty()
+        !self.answers.is_empty() || !self.agents.is_empty()
     }
 
     /// The answer by patterns and default, from the text of the last user message alone.
@@ -114,9 +164,39 @@ impl Script {
         self.default.clone()
     }
 
+    pub(super) fn ask(&self, ask: &Ask<'_>) -> Asked {
+        let Some(Turns(attempts)) = self.agents.get(ask.hint.item_id) else { return self.reply(ask).into() };
+        let turns = &attempts[ask.hint.attempt as usize % attempts.len()];
+        let nth = ask.request.turns.iter().filter(|turn| matches!(turn, Turn::Model { .. })).count();
+        let said = &turns[nth.min(turns.len() - 1)];
+        let result = ask.request.turns.iter().rev().find_map(|turn| match turn {
+            Turn::Tool { output, .. } => Some(output.trim()),
+            Turn::User { text } => Some(text.trim()),
+            Turn::Model { .. } => None,
+        });
+        let result = result.unwrap_or_default();
+        let text = said.text.replace("{result}", result);
+        let calls: Vec<(String, ToolCall)> = said
+            .calls
+            .iter()
+            .enumerate()
+            .map(|(at, call)| {
+                let arguments = call.args.clone().unwrap_or_else(|| Value::Object(Map::new()));
+                (format!("call_{nth}_{at}"), ToolCall { arguments: filled(arguments, result), name: call.name.clone() })
+            })
+            .collect();
+        let written = calls.iter().map(|(_, call)| tokens(&call.arguments.to_plain_text())).sum::<u64>();
+        let usage = Usage { input_tokens: input_tokens(ask), output_tokens: tokens(&text) + written };
+        let tool_calls: Vec<ToolCall> = calls.iter().map(|(_, call)| call.clone()).collect();
+        let finish_reason = if calls.is_empty() { "stop" } else { "tool_calls" }.to_owned();
+        let output = Output { tool_calls, ..Output::of_text(text.clone()) };
+        let reply = Reply::Answered { finish_reason, output, usage };
+        Asked { reply, blobs: Vec::new(), next: Some(Turn::Model { text, calls, keep: None }) }
+    }
+
     pub(super) fn reply(&self, ask: &Ask<'_>) -> Reply {
         if let Some(Answer(texts)) = self.answers.get(ask.hint.item_id) {
-            return answered(ask, texts[ask.hint.sample as usize % texts.len()].clone());
+            return answered(ask, texts[(ask.hint.sample as usize + ask.hint.attempt as usize) % texts.len()].clone());
         }
         if let Some(text) = self.answer(last_user(&ask.request.messages)) {
             return answered(ask, text);
@@ -127,5 +207,21 @@ impl Script {
             status: Status::Error,
             usage: Usage { input_tokens: input_tokens(ask), output_tokens: 0 },
         }
+    }
+}
+
+/// Arguments with the last result in the place of `{result}`.
+fn filled(args: Value, result: &str) -> Value {
+    match args {
+        Value::String(text) => text.replace("{result}", result).into(),
+        Value::Array(items) => Value::Array(items.into_iter().map(|item| filled(item, result)).collect()),
+        Value::Object(members) => {
+            let mut all = Map::new();
+            for (name, value) in members.iter() {
+                all.insert(name, filled(value.clone(), result));
+            }
+            Value::Object(all)
+        }
+        other => other,
     }
 }

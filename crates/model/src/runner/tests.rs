@@ -151,8 +151,16 @@ async fn ask(model: &dyn Model, prompt: &str) -> (Result<Reply, Stop>, Vec<Attem
 
 async fn ask_for(model: &dyn Model, request: &Request) -> (Result<Reply, Stop>, Vec<Attempt>) {
     let log = Log::default();
-    let hint =
-        Hint { key: "k", ordinal: 7, item_id: "i", item_index: 0, sample: 0, expected: &Value::Null, choices: None };
+    let hint = Hint {
+        key: "k",
+        ordinal: 7,
+        item_id: "i",
+        item_index: 0,
+        sample: 0,
+        attempt: 0,
+        expected: &Value::Null,
+        choices: None,
+    };
     let asked = model.ask(Ask { request, hint, log: &log }).await;
     (asked.map(|asked| asked.reply), log.0.into_inner().unwrap())
 }

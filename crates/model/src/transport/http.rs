@@ -193,7 +193,25 @@ fn refused(wire: &dyn Wire, status: u16, body: &[u8]) -> Failure {
         // Whatever else it says, the status says that it is too much.
         refused.class = Class::RateLimited;
     }
+    if refused.class == Class::BadRequest && refused.then == Then::Fail && is_overflow(&refused.message) {
+        refused.class = Class::ContextLength;
+    }
     Failure::Refused(refused)
+}
+
+/// Whether a provider says that the conversation is too long. Few have a code for it.
+fn is_overflow(message: &str) -> bool {
+    let message = message.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| message.contains(word));
+    has(&[
+        "context length",
+        "context_length",
+        "context window",
+        "context size",
+        "prompt is too long",
+        "too many tokens",
+    ]) || message.contains("token")
+        && has(&["exceeds the maximum", "exceed the maximum", "exceeds the model", "too large"])
 }
 
 /// The headers that a cassette keeps. Everything else may hold what is nobody's business, such as cookies.

@@ -99,6 +99,9 @@ pub(super) fn turns(request: &Request) -> impl Iterator<Item = Value> {
                     message.set("tool_calls", called(calls));
                 }
             }
+            Turn::User { text } => {
+                message.set("role", "user").set("content", text.as_str());
+            }
             Turn::Tool { call_id, name, output, .. } => {
                 message.set("role", "tool").set("name", name.as_str()).set("content", output.as_str());
                 if !call_id.is_empty() {

@@ -56,6 +56,7 @@ impl Patient<'_> {
             Class::BadRequest => {
                 format!("check the model's name `{}` and its parameters: the model was reached", self.plan.model_id())
             }
+            Class::ContextLength => "the model was reached, but the question does not fit into it".to_owned(),
             Class::Network | Class::EndpointDown => self.network(),
             Class::Timeout if is_program => "run the program by hand: it may be waiting for something".to_owned(),
             Class::Timeout => format!(

@@ -176,8 +176,16 @@ impl Check {
         let key = "doctor";
         let messages = vec![Message::new(Role::User, words)];
         let request = Request::new(messages, self.params.clone(), SampleSeed::derive(0, key));
-        let hint =
-            Hint { key, ordinal: 0, item_id: key, item_index: 0, sample: 0, expected: &Value::Null, choices: None };
+        let hint = Hint {
+            key,
+            ordinal: 0,
+            item_id: key,
+            item_index: 0,
+            sample: 0,
+            attempt: 0,
+            expected: &Value::Null,
+            choices: None,
+        };
         let log = Kept::default();
         let deadline = if self.plan.provider() == "command" { PROGRAM_DEADLINE } else { DEADLINE };
         let asked = tokio::time::timeout(deadline, self.model.ask(Ask { request: &request, hint, log: &log })).await;

@@ -46,6 +46,8 @@ fn messages(request: &Request) -> Result<Vec<Value>, String> {
     for turn in &request.turns {
         match turn {
             Turn::Tool { call_id, output, is_error, .. } => results.push(tool_result(call_id, output, *is_error)),
+            // Behind the results, in the same message: two messages of one speaker in a row are frowned upon.
+            Turn::User { text } => results.push(text_block(text)),
             Turn::Model { text, calls, keep } => {
                 flush(&mut results, &mut messages);
                 let mut blocks = keep.as_ref().and_then(Value::as_array).unwrap_or_default().to_vec();

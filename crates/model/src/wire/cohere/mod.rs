@@ -116,6 +116,9 @@ fn turn(turn: &Turn) -> Value {
                 message.set("tool_calls", parts::called(calls));
             }
         }
+        Turn::User { text } => {
+            message.set("role", "user").set("content", text.as_str());
+        }
         Turn::Tool { call_id, output, .. } => {
             message.set("role", "tool").set("tool_call_id", call_id.as_str()).set("content", output.as_str());
         }

@@ -64,6 +64,10 @@ fn contents(request: &Request) -> Result<Vec<Value>, String> {
             Turn::Tool { call_id, name, output, is_error } => {
                 responses.push(function_response(call_id, name, output, *is_error));
             }
+            Turn::User { text } => {
+                flush(&mut responses, &mut contents);
+                contents.push(content("user", vec![text_part(text)]));
+            }
             Turn::Model { text, calls, keep } => {
                 flush(&mut responses, &mut contents);
                 let parts = match keep {

@@ -119,6 +119,9 @@ fn turn(turn: &Turn) -> Value {
                 message.set("tool_calls", calls);
             }
         }
+        Turn::User { text } => {
+            message.set("role", "user").set("content", text.as_str());
+        }
         Turn::Tool { call_id, name, output, .. } => {
             message.set("role", "tool").set("tool_name", name.as_str()).set("content", output.as_str());
             set_id(&mut message, "tool_call_id", call_id);

@@ -143,6 +143,11 @@ fn messages(request: &Request) -> Result<Vec<Value>, String> {
                 });
                 spoken(text, calls.collect(), keep.as_ref())
             }
+            Turn::User { text } => {
+                let mut message = Body::new();
+                message.set("role", "user").set("content", text.as_str());
+                message.into()
+            }
             Turn::Tool { call_id, name, output, .. } => {
                 let same = |(tool, id): &(String, String)| match call_id.is_empty() {
                     true => tool == name,

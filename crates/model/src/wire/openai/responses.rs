@@ -129,6 +129,11 @@ fn input(request: &Request) -> Result<(String, Vec<Value>), String> {
                 }
                 items.extend(calls.iter().map(|(id, call)| called(id, call)));
             }
+            Turn::User { text } => {
+                let mut message = Body::new();
+                message.set("role", "user").set("content", text.as_str());
+                items.push(message.into());
+            }
             Turn::Tool { call_id, output, .. } => {
                 let mut result = Body::new();
                 result.set("type", "function_call_output").set("call_id", call_id.as_str());

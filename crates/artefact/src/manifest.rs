@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::Never;
+use crate::suite::solver::{Protocol, SandboxKind};
 
 /// The version of the manifest's shape.
 pub const MANIFEST_SCHEMA: u32 = 1;
@@ -218,17 +219,47 @@ pub struct Sampling {
     pub n: u32,
     pub seed: u64,
     pub temperature: Option<f64>,
+    /// Attempts at each sample, of which one answer was chosen. Null: a single question, asked once.
     pub voting_attempts: Option<u32>,
 }
 
 /// One task and its scorers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskEntry {
+    /// How an agent worked at it; absent when a single question was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentEntry>,
     pub id: String,
     pub items: u64,
     /// Names in the order in which records hold their scores; the first one is the headline.
     pub scorers: Vec<String>,
+}
+
+/// How an agent worked at a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentEntry {
+    pub protocol: Protocol,
+    /// Everything the model was told that it could do, in the order in which it was told.
+    pub tools: Vec<ToolEntry>,
+}
+
+/// A tool as the model was told of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ToolEntry {
+    pub description: String,
+    pub name: String,
+    /// A JSON Schema of the arguments.
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    pub parameters: Map,
+    /// What confined the program behind it; absent when there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxKind>,
+    /// The MCP server that has it; absent for our own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
 }
 
 #[cfg(test)]

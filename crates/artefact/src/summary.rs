@@ -1,5 +1,7 @@
 //! `summary.json`: the numbers people read, each with its interval.
 
+use std::collections::BTreeMap;
+
 use proofmark_canon::RunId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,10 +27,22 @@ pub struct Summary {
     pub name: String,
     #[schemars(with = "String")]
     pub run_id: RunId,
+    /// What must be disclosed with the numbers; absent when there were no agents and no votes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<Disclosed>,
     pub schema_version: u32,
     /// Task over all models and conditions, by the task's first scorer.
     pub tasks: Vec<TaskRow>,
     pub totals: Totals,
+}
+
+/// What must be disclosed with the numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Disclosed {
+    /// By task: the split of its dataset, null when nobody named one.
+    pub splits: BTreeMap<String, Option<String>>,
+    pub voting_attempts: u32,
 }
 
 /// A model as its provider names it in replies.

@@ -254,6 +254,30 @@ impl Step {
         }
     }
 
+    /// A result, with what was found in it.
+    pub fn tool_result(
+        name: &str,
+        content: &[u8],
+        source: Option<String>,
+        is_error: bool,
+        error: Option<&str>,
+        needles: Option<&crate::scan::Needles>,
+    ) -> Self {
+        let scan = needles.map(|needles| needles.scan(content)).filter(|scan| !scan.is_empty());
+        Self::ToolResult {
+            binary: std::str::from_utf8(content).is_err(),
+            bytes: content.len() as u64,
+            chunks: None,
+            error: error.map(str::to_owned),
+            head: readable_head(content, RESULT_HEAD),
+            is_error,
+            name: name.to_owned(),
+            output_sha256: Digest::of(content),
+            scan,
+            source,
+        }
+    }
+
     /// A call with its arguments, whole when their canonical JSON is short enough.
     pub fn tool_call(name: &str, args: &Value) -> Result<Self, EncodeError> {
         let bytes = json::to_vec(args)?;

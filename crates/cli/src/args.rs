@@ -169,6 +169,15 @@ pub struct RunArgs {
     /// Record trajectories: what the model saw and said, step by step
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub record_evidence: Option<bool>,
+    /// The run is to be submitted: record evidence, and exit 1 when the run turns out not to be submittable
+    #[arg(long)]
+    pub submit_intent: bool,
+    /// Keep whole prompts, outputs and results of tools in bodies/, beside the evidence
+    #[arg(long)]
+    pub evidence_full_bodies: bool,
+    /// Obey `sandbox: none`: programs of agents run without any confinement
+    #[arg(long)]
+    pub allow_unsandboxed: bool,
     /// Leave report.html out
     #[arg(long)]
     pub skip_report: bool,

@@ -13,7 +13,7 @@ use proofmark_model::preset::PRESETS;
 use proofmark_model::{Secret, Surroundings};
 use proofmark_run::dataset::HubContext;
 use proofmark_run::git::Git;
-use proofmark_run::ready::Ready;
+use proofmark_run::ready::{Ready, ToolWorld};
 use proofmark_run::witness::{Invocation, real_path};
 
 use crate::args::{Colour, Global};
@@ -184,6 +184,11 @@ impl Settings {
                 .map_or_else(|| PathBuf::from("/tmp"), PathBuf::from),
             ..Surroundings::none()
         }
+    }
+
+    /// What no tool of an agent may see.
+    pub(crate) fn tool_world(&self) -> ToolWorld {
+        ToolWorld::default()
     }
 
     /// The command as the witness of a run needs it. `paths` are the arguments that are paths, `run_dir` is where the

@@ -133,6 +133,31 @@ impl Attachments {
     }
 }
 
+/// Tells an agent which files are in its working directory.
+pub(crate) fn name_files(messages: &mut [Message]) {
+    let Some(message) = messages.iter_mut().rev().find(|message| !message.attachments.is_empty()) else { return };
+    message.content.push_str("\n\nFiles in the working directory:");
+    for (name, file) in plain_names(&message.attachments).iter().zip(&message.attachments) {
+        message.content.push_str(&format!("\n- {name} ({}, {} bytes)", file.media_type, file.bytes));
+    }
+}
+
+/// Names without folders, each once: a second `a.csv` is `2-a.csv`.
+pub(crate) fn plain_names(attachments: &[Attachment]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::with_capacity(attachments.len());
+    for attachment in attachments {
+        let base = attachment.name.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("file");
+        let mut name = base.to_owned();
+        let mut number = 1;
+        while names.contains(&name) {
+            number += 1;
+            name = format!("{number}-{base}");
+        }
+        names.push(name);
+    }
+    names
+}
+
 /// What a file is, by its name: what it is sent as must not depend on guesses about its content.
 fn media_type(name: &str) -> &'static str {
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension).to_ascii_lowercase();

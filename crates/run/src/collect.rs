@@ -17,6 +17,7 @@ use proofmark_artefact::store::{AtomicFile, Claim, names};
 use proofmark_artefact::summary::Summary;
 use tokio::sync::Semaphore;
 
+use crate::evidence::EvidenceNote;
 use crate::ready::Ready;
 
 /// One finished sample.
@@ -37,6 +38,8 @@ pub struct Finished {
     pub record: Vec<u8>,
     /// With its line end; `None` when evidence is off.
     pub trajectory: Option<Vec<u8>>,
+    /// Why there is no trajectory although there should be one.
+    pub evidence_failed: Option<String>,
 }
 
 /// How far a run is.
@@ -98,6 +101,7 @@ pub struct Collector {
     progress: Progress,
     records: AtomicFile,
     trajectories: Option<AtomicFile>,
+    note: Option<EvidenceNote>,
     status_counts: BTreeMap<Status, u64>,
     effective: Vec<bool>,
     aggregator: Aggregator,
@@ -121,11 +125,20 @@ impl Collector {
             AtomicFile::create_in(&work, &path).map_err(|source| CollectError::Io { path, source })
         };
         let plan = &ready.plan;
+        // A failure that was noted before a kill cannot be undone: the evidence stays off.
+        let note_path = claim.work_file(names::EVIDENCE);
+        let note_error = |source| CollectError::Io { path: note_path.clone(), source };
+        let note = plan.evidence.record.then(|| EvidenceNote::open(&note_path)).transpose().map_err(note_error)?;
+        let is_fine = match &note {
+            Some(note) => note.failure().map_err(note_error)?.is_none(),
+            None => false,
+        };
         let grid = Grid { tasks: plan.tasks.len(), models: plan.models.len(), conditions: plan.conditions.len() };
         let shape = Shape::of_plan(&ready.plan, ready.run_id, ready.prices.clone());
         Ok(Self {
             records: create(names::RECORDS)?,
-            trajectories: ready.plan.evidence.record.then(|| create(names::TRAJECTORIES)).transpose()?,
+            trajectories: is_fine.then(|| create(names::TRAJECTORIES)).transpose()?,
+            note,
             sync,
             window,
             observer,
@@ -180,8 +193,18 @@ impl Collector {
             move |source| CollectError::Io { path, source }
         };
         self.records.write_all(&finished.record).map_err(io_error(names::RECORDS))?;
-        if let (Some(file), Some(line)) = (&mut self.trajectories, &finished.trajectory) {
-            file.write_all(line).map_err(io_error(names::TRAJECTORIES))?;
+        if let Some(file) = &mut self.trajectories {
+            let failed = match (&finished.trajectory, &finished.evidence_failed) {
+                (Some(line), _) => file.write_all(line).err().map(|error| error.to_string()),
+                (None, Some(why)) => Some(why.clone()),
+                (None, None) => Some("a sample has no trajectory".to_owned()),
+            };
+            if let (Some(why), Some(note)) = (failed, &self.note) {
+                // The run goes on without evidence, and says so. Should even that be impossible, it stops.
+                let reason = format!("the trajectory of sample {} could not be written: {why}", finished.ordinal);
+                note.fail(&reason).map_err(io_error(names::EVIDENCE))?;
+                self.trajectories = None;
+            }
         }
         *self.status_counts.entry(finished.status).or_default() += 1;
         self.progress.done += 1;

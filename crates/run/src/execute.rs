@@ -16,6 +16,7 @@ use proofmark_canon::RunId;
 use proofmark_model::{Ask, Class, Hint, Reply, Stop};
 use tokio::sync::{Semaphore, watch};
 
+use crate::agent::Sample;
 use crate::attach::AttachError;
 use crate::budget::{Budget, Purse, Spent};
 use crate::collect::{CollectError, Collector, Finished, Observer};
@@ -24,9 +25,9 @@ use crate::lanes::{Lanes, Pulled};
 use crate::outputs::{self, StoreError};
 use crate::prompt::PromptError;
 use crate::publish::{PublishError, draft_manifest, publish};
-use crate::ready::Ready;
+use crate::ready::{AgentError, Ready};
 use crate::resume::{self, ResumeError};
-use crate::sample::{Programs, RecordError, Scoring, finish_sample};
+use crate::sample::{Came, Programs, RecordError, Scoring, finish_sample};
 use crate::source::{Source, SourceError, Unit};
 use crate::telemetry::Telemetry;
 use crate::witness::{Invocation, Witness};
@@ -71,6 +72,10 @@ pub struct Outcome {
     pub summary: Summary,
     /// Samples whose answers were already in the journal.
     pub resumed: u64,
+    /// Whether the suite or the user wanted evidence; the manifest says whether it was recorded.
+    pub wants_evidence: bool,
+    /// Why the run cannot be submitted; empty when it can.
+    pub not_submittable: Vec<String>,
     /// Whether the directory held the finished run already and nothing was done.
     pub was_complete: bool,
 }
@@ -111,6 +116,8 @@ pub enum RunError {
     Budget { spent: Spent, done: u64, samples: u64 },
     #[error(transparent)]
     Attach(#[from] AttachError),
+    #[error(transparent)]
+    Agent(#[from] AgentError),
     #[error("cannot write the telemetry")]
     Telemetry(#[source] std::io::Error),
     #[error("cannot note that the run was started")]
@@ -126,6 +133,9 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
     for model in &ready.models {
         model.check_ready().map_err(|stop| RunError::Stopped { stop, done: 0, samples: ready.samples() })?;
     }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(RunError::Runtime)?;
+    let mut ready = ready;
+    runtime.block_on(ready.start_agents(&options.run_dir))?;
     let witness = Witness::new(&ready, &options.run_dir, &options.invocation, &options.version, &options.platform);
     let claim = Claim::take(&options.run_dir, options.on_existing)?;
     if options.on_existing == OnExisting::Resume && claim.is_finished() {
@@ -163,7 +173,6 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
         failed: watch::channel(false).0,
         stop: options.stop,
     });
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(RunError::Runtime)?;
     runtime.block_on(ask_all(&shared, sender, &workers, options.budget.time));
     runtime.block_on(async {
         for scorer in ready.scorers.iter().flatten() {
@@ -190,9 +199,18 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
     let draft = draft_manifest(&ready, &options.version, &options.platform);
     let (manifest, summary) = publish(&ready, &claim, draft, collected)?;
     shared.telemetry.publish(claim.dir()).map_err(RunError::Telemetry)?;
-    witness.publish(&claim, &manifest, &summary, resumed > 0)?;
+    let not_submittable = witness.publish(&claim, &manifest, &summary, resumed > 0)?;
     claim.finish().map_err(|source| PublishError::io(&options.run_dir, source))?;
-    Ok(Outcome { run_dir: options.run_dir, manifest, summary, resumed, was_complete: false })
+    let wants_evidence = ready.plan.evidence.record;
+    Ok(Outcome {
+        run_dir: options.run_dir,
+        wants_evidence,
+        manifest,
+        summary,
+        resumed,
+        not_submittable,
+        was_complete: false,
+    })
 }
 
 fn already_complete(ready: &Ready, claim: Claim, witness: &Witness) -> Result<Outcome, RunError> {
@@ -214,7 +232,11 @@ fn already_complete(ready: &Ready, claim: Claim, witness: &Witness) -> Result<Ou
     }
     let summary = dir.read_json(names::SUMMARY).map_err(RunError::Finished)?;
     let resumed = manifest.record_count;
-    Ok(Outcome { run_dir: path, manifest, summary, resumed, was_complete: true })
+    let sidecar: proofmark_canon::Value = dir.read_json(names::REPLAY).map_err(RunError::Finished)?;
+    let reasons = sidecar.get("not_submittable").and_then(proofmark_canon::Value::as_array).unwrap_or_default();
+    let not_submittable = reasons.iter().map(proofmark_canon::Value::to_plain_text).collect();
+    let wants_evidence = ready.plan.evidence.record;
+    Ok(Outcome { run_dir: path, wants_evidence, manifest, summary, resumed, not_submittable, was_complete: true })
 }
 
 /// Which lane each model is in, and how many ask in each lane.
@@ -343,13 +365,13 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
         let unit = Unit { journalled: None, ..unit };
         shared.purse.note(unit.model, journalled.reply.usage());
         return Ok(Some(
-            finish_sample(ready, shared.scoring(), &unit, key, &request, fingerprint, journalled.reply).await?,
+            finish_sample(ready, shared.scoring(), &unit, key, &request, fingerprint, journalled.came()).await?,
         ));
     }
     let (done, samples) = (0, 0);
     let open = shared.purse.open().map_err(|spent| RunError::Budget { spent, done, samples })?;
     let mut request = request;
-    request.files = unit.work.files(ready)?;
+    let files = unit.work.files(ready)?;
     let item = &unit.work.item;
     let hint = Hint {
         key: key.as_str(),
@@ -361,17 +383,29 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
         expected: &item.expected,
         choices: item.choices.as_deref(),
     };
-    let ask = Ask { request: &request, hint, log: &shared.telemetry };
     let stopped = |stop| RunError::Stopped { stop, done, samples };
-    let asked = tokio::select! {
-        biased;
-        asked = ready.models[unit.model].ask(ask) => asked.map_err(stopped)?,
-        _ = stop.changed() => return Ok(None),
-        () = shared.failed_long_ago() => return Ok(None),
+    let Came { reply, earned } = if let Some(agent) = &ready.agents[unit.work.task] {
+        let errand = Sample { ready, agent, unit: &unit, request: &request, files, hint, log: &shared.telemetry };
+        let earned = tokio::select! {
+            biased;
+            earned = errand.earn(&shared.run_dir) => earned.map_err(stopped)?,
+            _ = stop.changed() => return Ok(None),
+            () = shared.failed_long_ago() => return Ok(None),
+        };
+        Came { reply: earned.reply(), earned: Some(earned) }
+    } else {
+        request.files = files;
+        let ask = Ask { request: &request, hint, log: &shared.telemetry };
+        let asked = tokio::select! {
+            biased;
+            asked = ready.models[unit.model].ask(ask) => asked.map_err(stopped)?,
+            _ = stop.changed() => return Ok(None),
+            () = shared.failed_long_ago() => return Ok(None),
+        };
+        // Stored before it is journalled: what the journal names is there.
+        outputs::store(&shared.run_dir, &asked.blobs)?;
+        asked.reply.into()
     };
-    // Stored before it is journalled: what the journal names is there.
-    outputs::store(&shared.run_dir, &asked.blobs)?;
-    let reply = asked.reply;
     if let Reply::Failed { class, message, .. } = &reply
         && shared.is_alone
         && class == Class::EndpointDown.as_str()
@@ -383,9 +417,10 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
     shared.purse.note(unit.model, reply.usage());
     drop(open);
     // Journalled before it is scored: an answer that came is never asked for again.
-    let entry = Entry { fingerprint, ordinal: unit.ordinal, reply };
+    let entry = Entry { earned, fingerprint, ordinal: unit.ordinal, reply };
     shared.journal.append(&entry).map_err(RunError::Append)?;
-    Ok(Some(finish_sample(ready, shared.scoring(), &unit, key, &request, fingerprint, entry.reply).await?))
+    let came = Came { reply: entry.reply, earned: entry.earned };
+    Ok(Some(finish_sample(ready, shared.scoring(), &unit, key, &request, fingerprint, came).await?))
 }
 
 impl Shared {

@@ -17,10 +17,15 @@ use proofmark_canon::{Digest, RunId, Value, seed};
 use proofmark_model::Reply;
 use serde::{Deserialize, Serialize};
 
+use crate::agent::Earned;
+
 /// What one sample came to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
+    /// How an agent earned it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earned: Option<Earned>,
     pub fingerprint: Digest,
     pub ordinal: u64,
     pub reply: Reply,
@@ -275,7 +280,7 @@ mod tests {
 
     fn entry(ordinal: u64, text: &str) -> Entry {
         let reply = Reply::of_text(text, Usage::default());
-        Entry { fingerprint: Digest::of(text.as_bytes()), ordinal, reply }
+        Entry { earned: None, fingerprint: Digest::of(text.as_bytes()), ordinal, reply }
     }
 
     fn run_id() -> RunId {

@@ -9,10 +9,12 @@
 //! - [`rescore`] a finished run scored once more, to see whether its numbers follow; `recorded` replies out of records;
 //! - [`witness`] what happened this time; [`git`] the repository that holds the suite.
 
+mod agent;
 pub mod attach;
 pub mod budget;
 pub mod collect;
 pub mod dataset;
+mod evidence;
 pub mod execute;
 pub mod git;
 pub mod journal;

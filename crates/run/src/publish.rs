@@ -20,6 +20,7 @@ use proofmark_canon::json::{self, EncodeError};
 use proofmark_model::seed_use;
 
 use crate::collect::Collected;
+use crate::evidence::EvidenceNote;
 use crate::ready::Ready;
 
 /// The final files could not be written.
@@ -56,9 +57,14 @@ pub fn publish(
     };
     let summary = collected.summary;
     commit(names::RECORDS, collected.records)?;
-    if let Some(trajectories) = collected.trajectories {
-        commit(names::TRAJECTORIES, trajectories)?;
+    if let Some(trajectories) = collected.trajectories
+        && let Err(error) = commit(names::TRAJECTORIES, trajectories)
+    {
+        let path = claim.work_file(names::EVIDENCE);
+        let noted = EvidenceNote::open(&path).and_then(|note| note.fail(&format!("`trajectories.jsonl`: {error}")));
+        noted.map_err(|source| PublishError::io(&path, source))?;
     }
+    manifest.evidence.recorded = claim.dir().join(names::TRAJECTORIES).exists() && manifest.evidence.recorded;
     let plan = json::to_value(&ready.plan).map_err(|source| PublishError::Encode { name: names::CONFIG, source })?;
     commit(names::CONFIG, write(claim, names::CONFIG, config_text(&plan).as_bytes())?)?;
     commit(names::SUMMARY, write(claim, names::SUMMARY, &encode(names::SUMMARY, &summary)?)?)?;
@@ -151,6 +157,7 @@ pub fn draft_manifest(ready: &Ready, version: &str, platform: &Platform) -> Mani
         }),
     });
     let tasks = plan.tasks.iter().zip(&ready.datasets).map(|(task, prepared)| TaskEntry {
+        agent: ready.agent_entry(&task.id),
         id: task.id.clone(),
         items: prepared.rows,
         scorers: task.scorers.iter().map(|scorer| scorer.name().to_owned()).collect(),
@@ -167,7 +174,7 @@ pub fn draft_manifest(ready: &Ready, version: &str, platform: &Platform) -> Mani
             deterministic_artifacts: plan.determinism.deterministic_artifacts,
             strict_serialization: plan.determinism.strict_serialization,
         },
-        evidence: Evidence { full_bodies: false, recorded: plan.evidence.record },
+        evidence: Evidence { full_bodies: plan.evidence.full_bodies, recorded: plan.evidence.record },
         harness: Harness { name: "proofmark".to_owned(), version: version.to_owned() },
         models: models.collect(),
         name: plan.name.clone(),
@@ -179,7 +186,7 @@ pub fn draft_manifest(ready: &Ready, version: &str, platform: &Platform) -> Mani
             n: plan.sampling.n,
             seed: plan.seed,
             temperature: plan.sampling.temperature,
-            voting_attempts: None,
+            voting_attempts: ready.discloses_votes().then_some(plan.sampling.voting_attempts),
         },
         schema_version: MANIFEST_SCHEMA,
         status_counts: BTreeMap::new(),

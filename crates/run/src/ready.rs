@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use proofmark_artefact::manifest::{AssetEntry, PriceEntry};
+use proofmark_artefact::manifest::{AgentEntry, AssetEntry, Manifest, PriceEntry, ToolEntry};
 use proofmark_artefact::path::RelPath;
 use proofmark_artefact::suite::assets::{AssetError, AssetRole, Assets};
 use proofmark_artefact::suite::config::{Api, OutputKind, Runner};
@@ -12,10 +12,13 @@ use proofmark_artefact::suite::load::{SuiteError, SuiteFile};
 use proofmark_artefact::suite::plan::{ModelPlan, Plan, ScorerPlan, ToolPlan};
 use proofmark_artefact::suite::problem::{Place, Problem};
 use proofmark_artefact::suite::resolve::{Overrides, merge_params};
+use proofmark_artefact::suite::solver::{Protocol, SolverPlan};
 use proofmark_canon::json::EncodeError;
 use proofmark_canon::{Digest, Map, RunId};
 use proofmark_model::{BuildModel, Model, Surroundings, check_params, price};
+use proofmark_tool::Toolbox;
 
+use crate::agent::Agent;
 use crate::attach::{AttachError, Attachments, CollectAttachmentsError};
 use crate::dataset::{DataContext, DatasetError, HubContext, Item, Prepared, prepare};
 use crate::prompt::Prompts;
@@ -34,6 +37,16 @@ pub struct World {
     pub program_path: Option<std::ffi::OsString>,
     /// What live models need: keys, addresses, the clock.
     pub surroundings: Surroundings,
+    pub tools: ToolWorld,
+}
+
+/// What tools of agents may do, beyond what the suite says.
+#[derive(Debug, Clone, Default)]
+pub struct ToolWorld {
+    /// Obey `sandbox: none`.
+    pub allow_unsandboxed: bool,
+    /// Folders that no tool may see: caches of datasets and judgments, keys.
+    pub hidden: Vec<PathBuf>,
 }
 
 /// A run that can start.
@@ -55,8 +68,13 @@ pub struct Ready {
     pub serving: Vec<Vec<u8>>,
     /// By model.
     pub prices: Vec<Option<PriceEntry>>,
-    /// By task.
+    /// By task. Those of agents are there once [`Ready::start_agents`] was called.
     pub tools: Vec<Tools>,
+    /// By task; `None` for a single question, and until [`Ready::start_agents`] was called.
+    pub(crate) agents: Vec<Option<Agent>>,
+    /// By task: what an agent was told that it could do.
+    catalogues: Vec<Vec<ToolEntry>>,
+    tool_world: proofmark_tool::Surroundings,
     /// By task.
     pub scorers: Vec<Vec<Scorer>>,
     /// The answers that are scored when no model is asked; empty for a run that asks.
@@ -105,6 +123,27 @@ pub enum ReadyError {
     TooLarge,
 }
 
+/// An agent's tools cannot be had. Nothing was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AgentError {
+    #[error("task `{task}`: {source}")]
+    Tool { task: String, source: proofmark_tool::BuildError },
+    #[error("task `{task}`: {message}")]
+    Answer { task: String, message: String },
+    #[error("the tools have no canonical form")]
+    Encode(#[from] EncodeError),
+}
+
+impl AgentError {
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Tool { source, .. } => source.hint(),
+            _ => None,
+        }
+    }
+}
+
 /// How many items of each task have their prompts made before anything is asked, to find a broken
 /// template before it costs money: all of an ordinary dataset, a few milliseconds' worth of a huge one.
 const TRIED_ITEMS: usize = 10_000;
@@ -143,6 +182,17 @@ impl Ready {
         let serving = plan.models.iter().map(serving).collect::<Result<_, _>>()?;
         let tools = plan.tasks.iter().map(|task| tools(&task.tools)).collect::<Result<_, _>>()?;
         let prices = plan.models.iter().map(price::of).collect();
+        let catalogues = vec![Vec::new(); plan.tasks.len()];
+        let agents = plan.tasks.iter().map(|_| None).collect();
+        let variable = Arc::clone(&world.surroundings.variable);
+        let tool_world = proofmark_tool::Surroundings {
+            variable: Arc::new(move |name| variable(name).and_then(|value| value.into_string().ok())),
+            program_path: world.program_path.clone(),
+            suite_root: root.clone(),
+            allow_unsandboxed: world.tools.allow_unsandboxed,
+            hidden: world.tools.hidden.clone(),
+            scratch: Some(world.surroundings.scratch.clone()),
+        };
         let mut ready = Self {
             plan,
             // Made below, from everything else that is here.
@@ -158,6 +208,9 @@ impl Ready {
             serving,
             prices,
             tools,
+            agents,
+            catalogues,
+            tool_world,
             scorers,
             outputs: Vec::new(),
         };
@@ -190,6 +243,67 @@ impl Ready {
     fn identity(&self) -> Result<RunId, EncodeError> {
         let digests: Vec<Digest> = self.datasets.iter().map(|prepared| prepared.digest).collect();
         run_id(&proofmark_canon::to_value(&self.plan)?, &digests, &self.asset_entries())
+    }
+
+    /// Builds the tools of agents, which may start programs: not for those who only look at a suite.
+    pub async fn start_agents(&mut self, run_dir: &Path) -> Result<(), AgentError> {
+        let mut world = self.tool_world.clone();
+        world.hidden.push(run_dir.to_owned());
+        let votes = self.plan.sampling.voting_attempts > 1;
+        for (at, task) in self.plan.tasks.iter().enumerate() {
+            let agent = match &task.solver {
+                Some(solver) => {
+                    let failed = |source| AgentError::Tool { task: task.id.clone(), source };
+                    let toolbox = Toolbox::build(solver.tools(), &world).await.map_err(failed)?;
+                    let wrong = |message| AgentError::Answer { task: task.id.clone(), message };
+                    Agent::new(solver, toolbox).map_err(wrong)?
+                }
+                None if votes => Agent::single(),
+                None => continue,
+            };
+            if task.solver.is_some() {
+                let mut known = tools(agent.definitions())?;
+                known.list = agent.native_tools();
+                self.tools[at] = known;
+                self.catalogues[at] = agent.catalogue();
+            }
+            self.agents[at] = Some(agent);
+        }
+        Ok(())
+    }
+
+    /// What the manifest says of a task's agent.
+    pub(crate) fn agent_entry(&self, task: &str) -> Option<AgentEntry> {
+        let at = self.plan.tasks.iter().position(|known| known.id == task)?;
+        let solver = self.plan.tasks[at].solver.as_ref()?;
+        let SolverPlan::Agent { protocol, .. } = solver;
+        Some(AgentEntry { protocol: *protocol, tools: self.catalogues[at].clone() })
+    }
+
+    /// Takes the tools from what a finished run says of them: nothing is started, and nothing can be asked.
+    pub fn use_catalogues(&mut self, manifest: &Manifest) -> Result<(), EncodeError> {
+        for (at, task) in self.plan.tasks.iter().enumerate() {
+            let Some(SolverPlan::Agent { protocol, .. }) = &task.solver else { continue };
+            let entry = manifest.tasks.iter().find(|entry| entry.id == task.id);
+            let Some(entry) = entry.and_then(|entry| entry.agent.as_ref()) else { continue };
+            let list: Vec<ToolPlan> = entry.tools.iter().map(plan_of).collect();
+            self.tools[at] = tools(&list)?;
+            if *protocol == Protocol::Text {
+                self.tools[at].list = Arc::default();
+            }
+            self.catalogues[at].clone_from(&entry.tools);
+        }
+        Ok(())
+    }
+
+    /// Whether the number of attempts is part of what the numbers mean.
+    pub(crate) fn discloses_votes(&self) -> bool {
+        self.plan.sampling.voting_attempts > 1 || self.plan.tasks.iter().any(|task| task.solver.is_some())
+    }
+
+    /// Where tools are told that they may write.
+    pub(crate) fn scratch(&self) -> Option<&Path> {
+        self.tool_world.scratch.as_deref()
     }
 
     /// How many samples the run has.
@@ -245,6 +359,10 @@ fn serving(model: &ModelPlan) -> Result<Vec<u8>, EncodeError> {
     }
     let (base_url, command) = (base_url.as_deref(), command.as_ref());
     proofmark_canon::to_vec(&Serving { api: *api, base_url, command, headers, output: *output })
+}
+
+fn plan_of(entry: &ToolEntry) -> ToolPlan {
+    ToolPlan { name: entry.name.clone(), description: entry.description.clone(), parameters: entry.parameters.clone() }
 }
 
 fn tools(list: &[ToolPlan]) -> Result<Tools, EncodeError> {

@@ -8,9 +8,10 @@ use proofmark_artefact::record::{
 use proofmark_artefact::stats::Verdict;
 use proofmark_artefact::trajectory::{Step, Trajectory};
 use proofmark_canon::json::{self, EncodeError};
-use proofmark_canon::{Digest, SampleKey};
+use proofmark_canon::{Digest, RunId, SampleKey};
 use proofmark_model::{Reply, Request};
 
+use crate::agent::Earned;
 use crate::collect::Finished;
 use crate::ready::Ready;
 use crate::scorer::{Answer, AnswerImage, ScoreError};
@@ -47,8 +48,9 @@ pub(crate) async fn finish_sample(
     key: SampleKey,
     request: &Request,
     fingerprint: Digest,
-    reply: Reply,
+    came: Came,
 ) -> Result<Finished, RecordError> {
+    let Came { reply, earned } = came;
     let (mut status, usage) = (reply.status(), reply.usage());
     let (output, finish_reason, mut error) = reply.into_parts();
     let mut scores = Vec::new();
@@ -67,7 +69,7 @@ pub(crate) async fn finish_sample(
     let plan = &ready.plan;
     let (item, model) = (&unit.work.item, &plan.models[unit.model]);
     let task = &plan.tasks[unit.work.task].id;
-    let encode = || -> Result<(Vec<u8>, Option<Vec<u8>>), EncodeError> {
+    let encode = || -> Result<(Vec<u8>, Option<Result<Vec<u8>, String>>), EncodeError> {
         let record = RecordRef {
             condition: &plan.conditions[unit.condition].id,
             error: error.as_ref(),
@@ -90,10 +92,13 @@ pub(crate) async fn finish_sample(
             started_at: &ready.run_id.spine(unit.ordinal),
             status,
             task,
-            tool_calls: output.as_ref().map_or(0, |output| output.tool_calls.len() as u32),
-            turns: u32::from(output.is_some()),
+            tool_calls: match &earned {
+                Some(earned) => earned.tool_calls(),
+                None => output.as_ref().map_or(0, |output| output.tool_calls.len() as u32),
+            },
+            turns: earned.as_ref().map_or_else(|| u32::from(output.is_some()), Earned::turns),
             usage,
-            voting: None,
+            voting: earned.as_ref().and_then(|earned| earned.voting.as_ref()),
         };
         let mut line = Vec::with_capacity(1024);
         json::to_writer(&record, &mut line)?;
@@ -101,9 +106,13 @@ pub(crate) async fn finish_sample(
         if !plan.evidence.record {
             return Ok((line, None));
         }
+        if let Some(earned) = &earned {
+            let of = TrajectoryOf { key: &key, model: &model.id, run_id: ready.run_id, task };
+            return Ok((line, Some(of.lines(earned).map_err(|error| error.to_string()))));
+        }
         let mut steps: Vec<Step> = request.messages.iter().map(|m| Step::prompt(m.role, &m.content)).collect();
         steps.extend(output.as_ref().map(|output| Step::model_output(&output.text, None)));
-        let mut evidence = json::to_vec(&Trajectory {
+        let evidence = json::to_vec(&Trajectory {
             attempt: None,
             final_answer: output.as_ref().map(|output| output.text.clone()),
             key: key.clone(),
@@ -115,11 +124,20 @@ pub(crate) async fn finish_sample(
             task_id: task.clone(),
             turns: u32::from(output.is_some()),
             usage,
-        })?;
-        evidence.push(b'\n');
+        });
+        let evidence = evidence.map_err(|error| error.to_string()).map(|mut line| {
+            line.push(b'\n');
+            line
+        });
         Ok((line, Some(evidence)))
     };
     let (record, trajectory) = encode().map_err(|source| RecordError { key: key.to_string(), source })?;
+    // A record counts without its evidence; the run is then not submittable, and says so.
+    let (trajectory, evidence_failed) = match trajectory {
+        None => (None, None),
+        Some(Ok(lines)) => (Some(lines), None),
+        Some(Err(why)) => (None, Some(why)),
+    };
     Ok(Finished {
         ordinal: unit.ordinal,
         task: unit.work.task,
@@ -134,7 +152,57 @@ pub(crate) async fn finish_sample(
         verdicts: scores.iter().map(Verdict::from).collect(),
         record,
         trajectory,
+        evidence_failed,
     })
+}
+
+/// What came of asking.
+#[derive(Debug, Clone)]
+pub(crate) struct Came {
+    pub(crate) reply: Reply,
+    /// For agents.
+    pub(crate) earned: Option<Earned>,
+}
+
+impl From<Reply> for Came {
+    fn from(reply: Reply) -> Self {
+        Self { reply, earned: None }
+    }
+}
+
+/// Whose trajectories.
+struct TrajectoryOf<'a> {
+    key: &'a SampleKey,
+    model: &'a str,
+    run_id: RunId,
+    task: &'a str,
+}
+
+impl TrajectoryOf<'_> {
+    /// One line an attempt.
+    fn lines(&self, earned: &Earned) -> Result<Vec<u8>, EncodeError> {
+        let mut lines = Vec::new();
+        for (at, attempt) in earned.attempts.iter().enumerate() {
+            json::to_writer(
+                &Trajectory {
+                    attempt: earned.voting.as_ref().map(|_| at as u32),
+                    final_answer: attempt.final_answer.clone(),
+                    key: self.key.clone(),
+                    model: self.model.to_owned(),
+                    no_answer: attempt.no_answer.clone(),
+                    run_id: self.run_id,
+                    steps: attempt.steps.clone(),
+                    stop: attempt.stop,
+                    task_id: self.task.to_owned(),
+                    turns: attempt.turns,
+                    usage: attempt.usage,
+                },
+                &mut lines,
+            )?;
+            lines.push(b'\n');
+        }
+        Ok(lines)
+    }
 }
 
 /// No verdict, and whose fault that is.

@@ -5,15 +5,18 @@ use std::sync::{Arc, OnceLock};
 use proofmark_artefact::record::Message;
 use proofmark_artefact::suite::plan::Plan;
 use proofmark_artefact::suite::problem::Place;
+use proofmark_artefact::suite::solver::SolverPlan;
 use proofmark_canon::seed::SampleSeed;
 use proofmark_canon::{Digest, Hasher, SampleKey, json};
 use proofmark_model::{File, Reply, Request};
 
-use crate::attach::AttachError;
+use crate::agent::Earned;
+use crate::attach::{self, AttachError};
 use crate::dataset::{DatasetError, Item, Items};
 use crate::journal::{Done, JournalError, Replay};
 use crate::prompt::PromptError;
 use crate::ready::Ready;
+use crate::sample::Came;
 
 /// An item and the prompts that were made from it, shared by its samples.
 pub struct Work {
@@ -47,6 +50,13 @@ pub struct Unit {
 pub struct Journalled {
     pub fingerprint: Digest,
     pub reply: Reply,
+    pub earned: Option<Earned>,
+}
+
+impl Journalled {
+    pub(crate) fn came(self) -> Came {
+        Came { reply: self.reply, earned: self.earned }
+    }
 }
 
 /// The samples cannot be listed to their end.
@@ -65,6 +75,9 @@ impl Work {
         let made = self.prompts[condition].get_or_init(|| {
             let mut messages = ready.prompts.render(self.task, condition, &self.item)?;
             ready.attachments.attach(&self.item, &mut messages);
+            if ready.plan.tasks[self.task].solver.as_ref().is_some_and(SolverPlan::sees_files) {
+                attach::name_files(&mut messages);
+            }
             let mut canonical = Vec::new();
             json::to_writer(&messages, &mut canonical).map_err(|error| PromptError {
                 message: error.to_string(),
@@ -158,7 +171,11 @@ impl Source {
         if self.done.contains(ordinal)
             && let Some(replay) = &mut self.replay
         {
-            journalled = replay.take(ordinal)?.map(|e| Journalled { fingerprint: e.fingerprint, reply: e.reply });
+            journalled = replay.take(ordinal)?.map(|e| Journalled {
+                fingerprint: e.fingerprint,
+                reply: e.reply,
+                earned: e.earned,
+            });
         }
         let unit =
             Unit { ordinal, work, model: self.model, condition: self.condition, sample: self.sample, journalled };

@@ -20,6 +20,7 @@ use proofmark_artefact::witness::{
 use proofmark_canon::{Digest, json};
 use proofmark_model::Secret;
 
+use crate::evidence::failure_noted;
 use crate::publish::PublishError;
 use crate::ready::Ready;
 
@@ -139,7 +140,7 @@ impl Witness {
         manifest: &Manifest,
         summary: &Summary,
         was_resumed: bool,
-    ) -> Result<(), PublishError> {
+    ) -> Result<Vec<String>, PublishError> {
         let dir = claim.dir();
         let io_error = |name: &str| {
             let path = dir.join(name);
@@ -147,6 +148,8 @@ impl Witness {
         };
         let starts = starts(&claim.work_file(names::STARTS)).map_err(io_error(names::STARTS))?;
         let starts = if starts.is_empty() { vec![self.start.clone()] } else { starts };
+        let note = claim.work_file(names::EVIDENCE);
+        let noted = failure_noted(&note).map_err(io_error(names::EVIDENCE))?;
         let mut block = build(Facts {
             kind: self.kind,
             ground: &self.ground,
@@ -164,7 +167,7 @@ impl Witness {
             // There may be millions: they go straight from the telemetry to the file.
             request_ids: BTreeMap::new(),
             artifacts: pins::of_run(dir, manifest).map_err(io_error(""))?,
-            not_submittable: Vec::new(),
+            not_submittable: noted.into_iter().map(|why| format!("evidence could not be recorded: {why}")).collect(),
         });
         let encode = |name| move |source| PublishError::Encode { name, source };
         let ids = read_ids(&dir.join(names::TELEMETRY))?;
@@ -185,7 +188,7 @@ impl Witness {
             file.commit()
         });
         written.map_err(io_error(names::REPLAY))?;
-        Ok(())
+        Ok(block.not_submittable)
     }
 }
 

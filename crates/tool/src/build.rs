@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use proofmark_artefact::manifest::ToolEntry;
 use proofmark_artefact::suite::plan::ToolPlan;
 use proofmark_artefact::suite::solver::{AgentToolPlan, SandboxKind};
 use proofmark_canon::{Map, Value};
@@ -40,6 +41,8 @@ pub struct Surroundings {
 #[derive(Default)]
 pub struct Toolbox {
     tools: Vec<Arc<dyn Tool>>,
+    /// By tool: what confines it, and the MCP server that has it.
+    origins: Vec<(Option<SandboxKind>, Option<String>)>,
     /// MCP servers. Every sample has a session of its own, so that no sample can tell another one anything.
     servers: Vec<Arc<Server>>,
 }
@@ -109,18 +112,30 @@ impl Toolbox {
                 let started = Server::discover(plan, world).await;
                 let server = started.map_err(|source| BuildError::Mcp { server: name.clone(), source })?;
                 let server = Arc::new(server);
-                self.tools.extend(Server::tools(&server));
+                let tools = Server::tools(&server);
+                self.origins.extend(tools.iter().map(|_| (plan.sandbox(), Some(name.clone()))));
+                self.tools.extend(tools);
                 self.servers.push(server);
                 return Ok(());
             }
         };
         self.tools.push(built);
+        self.origins.push((plan.sandbox(), None));
         Ok(())
     }
 
     /// What the model is told, in the suite's order.
     pub fn definitions(&self) -> Vec<ToolPlan> {
         self.tools.iter().map(|tool| tool.definition().clone()).collect()
+    }
+
+    /// The same with where each tool is from and what confines it.
+    pub fn catalogue(&self) -> Vec<ToolEntry> {
+        let entries = self.tools.iter().zip(&self.origins).map(|(tool, (sandbox, server))| {
+            let ToolPlan { name, description, parameters } = tool.definition().clone();
+            ToolEntry { description, name, parameters, sandbox: *sandbox, server: server.clone() }
+        });
+        entries.collect()
     }
 
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {

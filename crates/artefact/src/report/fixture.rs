@@ -32,7 +32,12 @@ pub(crate) fn manifest() -> Manifest {
         params: Map::new(),
         provider: "noisy".to_owned(),
     };
-    let task = |id: &str| TaskEntry { id: id.to_owned(), items: 4, scorers: vec!["exact".into(), "includes".into()] };
+    let task = |id: &str| TaskEntry {
+        agent: None,
+        id: id.to_owned(),
+        items: 4,
+        scorers: vec!["exact".into(), "includes".into()],
+    };
     let dataset = |task: &str| DatasetEntry {
         digest: Digest::of(task.as_bytes()),
         format: "jsonl".to_owned(),
@@ -118,6 +123,7 @@ pub(crate) fn summary() -> Summary {
         wins: 10,
     };
     Summary {
+        sampling: None,
         answered_by: Vec::new(),
         cells,
         comparisons: MODELS.iter().flat_map(|m| [comparison(m, None), comparison(m, Some("sums"))]).collect(),

@@ -128,6 +128,7 @@ impl Aggregator {
             models: self.model_rows(),
             tasks: self.task_rows(),
             totals: self.totals(),
+            sampling: self.shape.disclosed,
             name: self.shape.name,
             run_id: self.shape.run_id,
             schema_version: SUMMARY_SCHEMA,
@@ -296,6 +297,7 @@ mod tests {
     fn shape(tasks: &[(&str, &[&str])], models: &[&str], conditions: &[&str]) -> Shape {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         Shape {
+            disclosed: None,
             name: "suite".into(),
             run_id: RunId::from_digest(&Digest::of(b"run")),
             tasks: tasks.iter().map(|(id, scorers)| TaskShape { id: (*id).into(), scorers: names(scorers) }).collect(),

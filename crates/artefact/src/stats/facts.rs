@@ -2,12 +2,15 @@
 //!
 //! A runner makes [`Facts`] as it goes; [`FactsReader`] makes the same ones from `records.jsonl`.
 
+use std::collections::BTreeMap;
+
 use proofmark_canon::RunId;
 
 use crate::axes::Axes;
 use crate::manifest::{Manifest, PriceEntry};
 use crate::record::{Record, Score, Status, Usage};
 use crate::suite::plan::Plan;
+use crate::summary::Disclosed;
 use crate::text::excerpt;
 
 /// The rows and columns of a summary, in the suite's order.
@@ -21,6 +24,8 @@ pub struct Shape {
     pub prices: Vec<Option<PriceEntry>>,
     /// The first one is the baseline that the others are compared with.
     pub conditions: Vec<String>,
+    /// What is disclosed with the numbers.
+    pub disclosed: Option<Disclosed>,
 }
 
 /// A task with its scorers' names, the primary one first.
@@ -43,6 +48,11 @@ impl Shape {
             models: plan.models.iter().map(|model| model.id.clone()).collect(),
             prices,
             conditions: plan.conditions.iter().map(|condition| condition.id.clone()).collect(),
+            disclosed: disclosed(
+                plan.tasks.iter().any(|task| task.solver.is_some()),
+                plan.sampling.voting_attempts,
+                plan.tasks.iter().map(|task| (task.id.clone(), task.dataset.split.clone())).collect(),
+            ),
         }
     }
 
@@ -55,8 +65,19 @@ impl Shape {
             models: manifest.models.iter().map(|model| model.id.clone()).collect(),
             prices: manifest.models.iter().map(|model| model.price.clone()).collect(),
             conditions: manifest.conditions.requested.clone(),
+            disclosed: disclosed(
+                manifest.tasks.iter().any(|task| task.agent.is_some()),
+                manifest.sampling.voting_attempts.unwrap_or(1),
+                manifest.datasets.iter().map(|dataset| (dataset.task.clone(), dataset.split.clone())).collect(),
+            ),
         }
     }
+}
+
+/// Numbers of agents, votes and named splits come with how they were had.
+fn disclosed(has_agents: bool, voting_attempts: u32, splits: BTreeMap<String, Option<String>>) -> Option<Disclosed> {
+    let is_plain = !has_agents && voting_attempts == 1;
+    (!is_plain).then_some(Disclosed { splits, voting_attempts })
 }
 
 /// One sample as the statistics see it. Indices are positions in the [`Shape`].
@@ -208,6 +229,7 @@ mod tests {
 
     fn shape() -> Shape {
         Shape {
+            disclosed: None,
             name: "s".into(),
             run_id: RunId::from_digest(&Digest::of(b"run")),
             tasks: vec![

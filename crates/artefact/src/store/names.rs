@@ -34,5 +34,7 @@ pub const WORK_HEADER: &str = "run.json";
 pub const JOURNAL: &str = "journal.jsonl";
 /// Every start of the unfinished run, for its witness (inside [`WORK`]).
 pub const STARTS: &str = "starts.jsonl";
+/// Whether the evidence of a run under way could be written, in its work folder.
+pub const EVIDENCE: &str = "evidence";
 /// Held by the process that writes (inside [`WORK`]).
 pub const LOCK: &str = "lock";

@@ -326,6 +326,23 @@ pub struct LimitsPlan {
     pub image: Option<String>,
 }
 
+impl SolverPlan {
+    /// Whether some tool works with the item's attachments. They are not sent with the prompt then.
+    pub fn sees_files(&self) -> bool {
+        let Self::Agent { tools, .. } = self;
+        tools.iter().any(|tool| match tool {
+            AgentToolPlan::FileRead { .. } | AgentToolPlan::Python { .. } | AgentToolPlan::Bash { .. } => true,
+            AgentToolPlan::Mcp { command, .. } => command.is_some(),
+            _ => false,
+        })
+    }
+
+    pub fn tools(&self) -> &[AgentToolPlan] {
+        let Self::Agent { tools, .. } = self;
+        tools
+    }
+}
+
 /// The most bytes of a result that the model is shown, unless the suite says otherwise.
 pub const DEFAULT_OUTPUT: u64 = 64 * 1024;
 /// The most bytes of a result that a suite may ask for.

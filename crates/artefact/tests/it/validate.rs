@@ -132,6 +132,7 @@ fn good_run() -> Run {
         task: task.into(),
     };
     let task = |(id, items, scorers): (&str, &[&str], &[&str])| TaskEntry {
+        agent: None,
         id: id.into(),
         items: items.len() as u64,
         scorers: scorers.iter().map(|name| (*name).into()).collect(),

@@ -17,7 +17,7 @@ use proofmark_model::cassette::{Cassette, Mode};
 use proofmark_model::{Surroundings, price};
 use proofmark_run::budget::Budget;
 use proofmark_run::execute::{self, Options, Outcome, RunError};
-use proofmark_run::ready::{Ready, ReadyError, World};
+use proofmark_run::ready::{Ready, ReadyError, ToolWorld, World};
 use proofmark_run::resume::ResumeError;
 use proofmark_run::source::SourceError;
 use serde::Serialize;
@@ -47,7 +47,8 @@ pub(crate) fn run_typed(
     settings: &Settings,
 ) -> Result<Exit, Failure> {
     let surroundings = Surroundings { cassette: cassette(args)?, ..settings.surroundings(concurrency(args)) };
-    let ready = load_with(&args.suite, args.root.clone(), &overrides(args), surroundings, settings)?;
+    let tools = ToolWorld { allow_unsandboxed: args.allow_unsandboxed, ..settings.tool_world() };
+    let ready = load_with(&args.suite, args.root.clone(), &overrides(args), surroundings, tools, settings)?;
     check_prices(&ready, args)?;
     if args.dry_run {
         return dry_run(&ready, args, settings);
@@ -59,6 +60,18 @@ pub(crate) fn run_typed(
     match args.format {
         TextOrJson::Json => settings.print(&json(&outcome)?)?,
         TextOrJson::Text => settings.print(&text(&outcome, settings))?,
+    }
+    let mut exit = exit;
+    let is_short_of_evidence = outcome.wants_evidence && !outcome.manifest.evidence.recorded;
+    if (args.submit_intent || is_short_of_evidence) && !outcome.not_submittable.is_empty() {
+        let style = settings.style.stderr;
+        let mark = if args.submit_intent { style.error("error: ") } else { style.warn("warning: ") };
+        for reason in &outcome.not_submittable {
+            settings.print_err(&format!("{mark}the run is not submittable: {}\n", visible(reason)));
+        }
+        if args.submit_intent {
+            exit = Exit::DoesNotHold;
+        }
     }
     if counts.errored > 0 {
         let style = settings.style.stderr;
@@ -84,7 +97,7 @@ pub(crate) fn load(
     concurrency: Option<usize>,
     settings: &Settings,
 ) -> Result<Ready, Failure> {
-    load_with(suite, root, overrides, settings.surroundings(concurrency), settings)
+    load_with(suite, root, overrides, settings.surroundings(concurrency), settings.tool_world(), settings)
 }
 
 fn load_with(
@@ -92,6 +105,7 @@ fn load_with(
     root: Option<PathBuf>,
     overrides: &Overrides,
     surroundings: Surroundings,
+    tools: ToolWorld,
     settings: &Settings,
 ) -> Result<Ready, Failure> {
     let world = World {
@@ -101,6 +115,7 @@ fn load_with(
         offline: settings.offline()?,
         program_path: settings.program_path(),
         surroundings,
+        tools,
     };
     Ready::load(suite, overrides, &world).map_err(|error| ready_failure(&error, suite))
 }
@@ -148,8 +163,8 @@ fn overrides(args: &RunArgs) -> Overrides {
         max_items: args.max_items,
         strict_serialization: args.no_strict_serialization.then_some(false),
         deterministic_artifacts: args.no_deterministic_artifacts.then_some(false),
-        record_evidence: args.record_evidence,
-        full_bodies: None,
+        record_evidence: args.record_evidence.or(args.submit_intent.then_some(true)),
+        full_bodies: args.evidence_full_bodies.then_some(true),
     }
 }
 
@@ -244,6 +259,8 @@ fn text(outcome: &Outcome, settings: &Settings) -> String {
 #[derive(Serialize)]
 struct RunDocument<'a> {
     format: &'static str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    not_submittable: &'a [String],
     resumed: u64,
     run_dir: String,
     run_id: RunId,
@@ -255,6 +272,7 @@ struct RunDocument<'a> {
 fn json(outcome: &Outcome) -> Result<String, Failure> {
     to_json(&RunDocument {
         format: "proofmark.run",
+        not_submittable: &outcome.not_submittable,
         resumed: outcome.resumed,
         run_dir: outcome.run_dir.display().to_string(),
         run_id: outcome.manifest.run_id,
@@ -400,6 +418,7 @@ fn run_failure(error: &RunError, args: &RunArgs, run_dir: &Path) -> Failure {
         RunError::Resume(ResumeError::Journal(_)) | RunError::Journal(_) => Some(edited.to_owned()),
         RunError::Source(SourceError::Dataset(error)) => error.hint(),
         RunError::Prompt(error) => error.hint.clone(),
+        RunError::Agent(error) => error.hint(),
         RunError::Resume(ResumeError::Output(error)) => error.hint().map(ToOwned::to_owned),
         RunError::Output(_) | RunError::Append(_) | RunError::Collect(_) | RunError::Publish(_) => Some(resume()),
         _ => None,

@@ -76,7 +76,8 @@ pub(super) async fn score_again(
     let has_programs = ready.scorers[unit.work.task].iter().any(|scorer| scorer.is_program());
     let programs = if options.run_commands { Programs::Run } else { Programs::Recorded(&record) };
     let scoring = Scoring { run_dir, programs };
-    let mut finished = finish_sample(ready, scoring, &unit, key.clone(), &request, fingerprint, reply.clone()).await?;
+    let mut finished =
+        finish_sample(ready, scoring, &unit, key.clone(), &request, fingerprint, reply.clone().into()).await?;
     let is_same = |finished: &Finished| finished.record.strip_suffix(b"\n") == Some(&line);
     let had_failed = record.error.as_ref().is_some_and(|error| error.class == SCORER_ERROR);
     if options.run_commands && has_programs && !is_same(&finished) && (finished.program_failed || had_failed) {
@@ -87,7 +88,7 @@ pub(super) async fn score_again(
             "a program failed in the run and not now".to_owned()
         });
         let scoring = Scoring { run_dir, programs: Programs::Recorded(&record) };
-        finished = finish_sample(ready, scoring, &unit, key.clone(), &request, fingerprint, reply).await?;
+        finished = finish_sample(ready, scoring, &unit, key.clone(), &request, fingerprint, reply.into()).await?;
     }
     if !is_same(&finished) {
         let computed = json::parse(&finished.record).unwrap_or(Value::Null);

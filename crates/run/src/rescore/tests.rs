@@ -50,6 +50,7 @@ impl Bench {
 
     fn ready(&self) -> Ready {
         let world = World {
+            tools: Default::default(),
             root: None,
             hub: None,
             scratch: None,

@@ -1,0 +1,411 @@
+//! Agents: a model is asked again and again, and its calls of tools are carried out in between.
+//!
+//! - this file: the loop, its limits, and what each step leaves behind;
+//! - [`protocol`] calls written as text, for models without tool calling;
+//! - [`answer`] where the final answer is; [`vote`] which of several counts;
+//! - [`earned`] what came of a sample besides its reply, as the journal keeps it.
+//!
+//! What an agent can reach is decided in `proofmark-tool`; the gold answer is not among it. It is here only to be looked
+//! for in what tools return, after they returned it.
+
+mod answer;
+mod earned;
+mod protocol;
+mod sample;
+mod vote;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use proofmark_artefact::manifest::ToolEntry;
+use proofmark_artefact::record::{Message, Output, ToolCall, Usage};
+use proofmark_artefact::scan::Needles;
+use proofmark_artefact::suite::plan::ToolPlan;
+use proofmark_artefact::suite::solver::{OnOverflow, Protocol, SolverPlan};
+use proofmark_artefact::trajectory::{PromptRole, Step, StopReason};
+use proofmark_canon::Value;
+use proofmark_model::{Ask, AttemptLog, Class, Hint, Model, Reply, Request, Stop, Turn};
+use proofmark_tool::{Call, Failure, ToolError, ToolOutput, Toolbox, Workspace};
+
+pub(crate) use earned::{Attempt, Earned};
+pub(crate) use sample::Sample;
+
+use self::answer::AnswerRule;
+use self::earned::Failed;
+
+/// How a task's answers are come by.
+pub(crate) struct Agent {
+    limits: Limits,
+    protocol: Protocol,
+    on_overflow: OnOverflow,
+    answer: AnswerRule,
+    toolbox: Toolbox,
+    /// What the model is told of the tools, in the suite's order.
+    definitions: Arc<[ToolPlan]>,
+    /// How calls are written, for the text protocol.
+    instructions: Option<String>,
+    /// Attachments are for the tools, and not sent with the prompt.
+    sees_files: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    turns: u32,
+    tool_calls: u32,
+    tokens: Option<u64>,
+    time: Duration,
+}
+
+/// One attempt at a sample.
+pub(crate) struct Errand<'a> {
+    pub(crate) model: &'a dyn Model,
+    /// The prompt as the record has it. Attachments are named in it; their bytes are in the workspace.
+    pub(crate) request: &'a Request,
+    pub(crate) hint: Hint<'a>,
+    pub(crate) log: &'a dyn AttemptLog,
+    pub(crate) workspace: &'a Workspace,
+    /// What to look for in results; `None` when no evidence is kept.
+    pub(crate) needles: Option<&'a Needles>,
+    /// Keeps whole bodies, when the suite wants them.
+    pub(crate) keep_body: Option<&'a (dyn Fn(&[u8]) + Sync)>,
+}
+
+/// Said when a model that should hand in an answer with a tool only talks.
+const REMINDER: &str = "Go on with the task. When you are done, call the tool";
+/// Stands where a result was taken out of the conversation.
+const DROPPED: &str = "[this result was removed, because the conversation no longer fitted]";
+/// How often results are taken out of one conversation.
+const MAX_DROPS: u32 = 16;
+
+impl Agent {
+    /// Fails when the final answer can never be had.
+    pub(crate) fn new(plan: &SolverPlan, toolbox: Toolbox) -> Result<Self, String> {
+        let SolverPlan::Agent {
+            protocol,
+            max_turns,
+            max_tool_calls,
+            max_tokens,
+            timeout,
+            final_answer,
+            on_overflow,
+            ..
+        } = plan;
+        let definitions: Arc<[ToolPlan]> = toolbox.definitions().into();
+        let answer = AnswerRule::new(final_answer, &definitions)?;
+        let instructions = (*protocol == Protocol::Text).then(|| protocol::instructions(&definitions));
+        Ok(Self {
+            limits: Limits {
+                turns: *max_turns,
+                tool_calls: *max_tool_calls,
+                tokens: *max_tokens,
+                time: Duration::from_secs_f64(*timeout),
+            },
+            protocol: *protocol,
+            on_overflow: *on_overflow,
+            answer,
+            toolbox,
+            definitions,
+            instructions,
+            sees_files: plan.sees_files(),
+        })
+    }
+
+    /// A single question, for answers that are voted on without tools.
+    pub(crate) fn single() -> Self {
+        Self {
+            limits: Limits { turns: 1, tool_calls: 0, tokens: None, time: Duration::from_secs(24 * 3600) },
+            protocol: Protocol::Native,
+            on_overflow: OnOverflow::Stop,
+            answer: AnswerRule::LastText,
+            toolbox: Toolbox::default(),
+            definitions: Arc::default(),
+            instructions: None,
+            sees_files: false,
+        }
+    }
+
+    pub(crate) fn definitions(&self) -> &Arc<[ToolPlan]> {
+        &self.definitions
+    }
+
+    /// What the manifest says of the tools.
+    pub(crate) fn catalogue(&self) -> Vec<ToolEntry> {
+        self.toolbox.catalogue()
+    }
+
+    /// The tools that go out with a request, which is none when calls are written as text.
+    pub(crate) fn native_tools(&self) -> Arc<[ToolPlan]> {
+        match self.protocol {
+            Protocol::Native => Arc::clone(&self.definitions),
+            Protocol::Text => Arc::default(),
+        }
+    }
+
+    /// Makes one attempt. Limits are reasons to stop, not errors.
+    pub(crate) async fn attempt(&self, errand: &Errand<'_>) -> Result<Attempt, Stop> {
+        let mut talk = Talk::new(self, errand);
+        let ended = tokio::time::timeout(self.limits.time, talk.go_on()).await;
+        self.toolbox.leave(errand.workspace).await;
+        let end = match ended {
+            Ok(end) => end?,
+            Err(_) => {
+                talk.close_open_call();
+                End::of(StopReason::Timeout)
+            }
+        };
+        Ok(talk.finish(end))
+    }
+}
+
+/// How a conversation ended.
+struct End {
+    stop: StopReason,
+    answer: Option<String>,
+    failed: Option<Failed>,
+}
+
+impl End {
+    fn of(stop: StopReason) -> Self {
+        Self { stop, answer: None, failed: None }
+    }
+}
+
+/// A conversation that is under way, and what it left so far.
+struct Talk<'a> {
+    agent: &'a Agent,
+    errand: &'a Errand<'a>,
+    request: Request,
+    attempt: Attempt,
+    /// The call whose result is not there yet.
+    open_call: Option<String>,
+    drops: u32,
+}
+
+impl<'a> Talk<'a> {
+    fn new(agent: &'a Agent, errand: &'a Errand<'a>) -> Self {
+        let mut steps: Vec<Step> = Vec::new();
+        let mut messages: Vec<Message> = Vec::new();
+        for message in errand.request.messages.iter() {
+            steps.push(Step::prompt(message.role, &message.content));
+            errand.keep(message.content.as_bytes());
+            let attachments = if agent.sees_files { Vec::new() } else { message.attachments.clone() };
+            messages.push(Message { attachments, ..Message::new(message.role, message.content.clone()) });
+        }
+        if let Some(text) = &agent.instructions {
+            // Behind the suite's own system prompts; those who speak to the user come after it.
+            let role = proofmark_artefact::record::Role::System;
+            let at = messages.iter().take_while(|message| message.role == role).count();
+            messages.insert(at, Message::new(role, text.clone()));
+            steps.push(Step::prompt(role, text));
+            errand.keep(text.as_bytes());
+        }
+        let request = Request {
+            messages: messages.into(),
+            files: if agent.sees_files { Arc::default() } else { Arc::clone(&errand.request.files) },
+            turns: Vec::new(),
+            tools: agent.native_tools(),
+            params: Arc::clone(&errand.request.params),
+            seed: errand.request.seed,
+        };
+        let attempt = Attempt { steps, ..Attempt::default() };
+        Self { agent, errand, request, attempt, open_call: None, drops: 0 }
+    }
+
+    async fn go_on(&mut self) -> Result<End, Stop> {
+        loop {
+            let limits = self.agent.limits;
+            if self.attempt.turns >= limits.turns {
+                return Ok(End::of(StopReason::MaxTurns));
+            }
+            let spent = self.attempt.usage.input_tokens + self.attempt.usage.output_tokens;
+            if limits.tokens.is_some_and(|most| spent >= most) {
+                return Ok(End::of(StopReason::MaxTokens));
+            }
+            let ask = Ask { request: &self.request, hint: self.errand.hint, log: self.errand.log };
+            let asked = self.errand.model.ask(ask).await?;
+            self.attempt.add_usage(asked.reply.usage());
+            let (output, usage) = match asked.reply {
+                Reply::Answered { output, usage, .. } => (output, usage),
+                Reply::Failed { class, message, status, .. } => {
+                    if class == Class::ContextLength.as_str() {
+                        if self.agent.on_overflow == OnOverflow::DropResults && self.drop_results() {
+                            continue;
+                        }
+                        return Ok(End::of(StopReason::ContextOverflow));
+                    }
+                    let failed = Some(Failed { class, message, status });
+                    return Ok(End { stop: StopReason::ModelError, answer: None, failed });
+                }
+            };
+            self.attempt.turns += 1;
+            let (text, calls) = self.said(output, usage, asked.next);
+            if let Some(end) = self.carry_out(&text, calls).await {
+                return Ok(end);
+            }
+        }
+    }
+
+    /// Notes what the model said, and puts it into the conversation. Returns its text and its calls with their ids.
+    fn said(&mut self, output: Output, usage: Usage, next: Option<Turn>) -> (String, Vec<(String, ToolCall)>) {
+        self.attempt.steps.push(Step::model_output(&output.text, Some(usage)));
+        self.errand.keep(output.text.as_bytes());
+        self.attempt.answered_by = output.answered_by.or(self.attempt.answered_by.take());
+        let text = output.text;
+        let (turn, calls) = match (self.agent.protocol, next) {
+            (Protocol::Text, _) => {
+                let calls = protocol::calls(&text).into_iter().map(|call| (String::new(), call)).collect();
+                (Turn::Model { text: text.clone(), calls: Vec::new(), keep: None }, calls)
+            }
+            (Protocol::Native, Some(Turn::Model { text, calls, keep })) => {
+                (Turn::Model { text, calls: calls.clone(), keep }, calls)
+            }
+            (Protocol::Native, _) => (Turn::Model { text: text.clone(), calls: Vec::new(), keep: None }, Vec::new()),
+        };
+        self.request.turns.push(turn);
+        (text, calls)
+    }
+
+    /// Carries out calls one after the other, in the model's order: two of them may write the same file.
+    async fn carry_out(&mut self, text: &str, calls: Vec<(String, ToolCall)>) -> Option<End> {
+        if calls.is_empty() {
+            return match self.agent.answer.in_text(text) {
+                Ok(answer) => Some(End { stop: StopReason::Answered, answer: Some(answer), failed: None }),
+                Err(answer::NotThere::Wanted(tool)) if self.attempt.turns < self.agent.limits.turns => {
+                    self.say(format!("{REMINDER} `{tool}`."));
+                    None
+                }
+                Err(why) => {
+                    self.attempt.no_answer = Some(why.to_string());
+                    Some(End::of(StopReason::Answered))
+                }
+            };
+        }
+        let mut results = Vec::new();
+        for (id, call) in calls {
+            self.attempt.note_call(&call);
+            if self.attempt.tool_calls > self.agent.limits.tool_calls {
+                let message = format!("not carried out: at most {} calls are allowed", self.agent.limits.tool_calls);
+                self.note_result(&call.name, Err(ToolError::new(Failure::Refused, message)));
+                return Some(End::of(StopReason::MaxToolCalls));
+            }
+            self.open_call = Some(call.name.clone());
+            let result = self.call(&call).await;
+            self.open_call = None;
+            let is_ok = result.as_ref().is_ok_and(|output| !output.is_error);
+            let (output, is_error) = self.note_result(&call.name, result);
+            if is_ok && let Some(answer) = self.agent.answer.in_call(&call) {
+                return Some(End { stop: StopReason::Submitted, answer: Some(answer), failed: None });
+            }
+            results.push(Turn::Tool { call_id: id, name: call.name, output, is_error });
+        }
+        match self.agent.protocol {
+            Protocol::Native => self.request.turns.extend(results),
+            Protocol::Text => self.request.turns.push(Turn::User { text: protocol::results(&results) }),
+        }
+        None
+    }
+
+    async fn call(&self, call: &ToolCall) -> Result<ToolOutput, ToolError> {
+        if call.name == protocol::MALFORMED {
+            return Err(ToolError::bad_arguments(protocol::EXPECTED));
+        }
+        let Some(tool) = self.agent.toolbox.get(&call.name) else {
+            let names: Vec<&str> = self.agent.definitions.iter().map(|tool| tool.name.as_str()).collect();
+            let message = format!("there is no such tool; there are: {}", names.join(", "));
+            return Err(ToolError::new(Failure::UnknownTool, message));
+        };
+        tool.call(Call { args: &call.arguments, workspace: self.errand.workspace }).await
+    }
+
+    /// Notes a result; returns what the model is shown, and whether it is an error.
+    fn note_result(&mut self, name: &str, result: Result<ToolOutput, ToolError>) -> (String, bool) {
+        let (output, class) = match result {
+            Ok(output) => (output, None),
+            Err(ToolError { failure, message }) => {
+                let text = format!("error ({}): {message}", failure.as_str());
+                (ToolOutput { is_error: true, ..ToolOutput::of_text(text) }, Some(failure.as_str()))
+            }
+        };
+        let ToolOutput { content, source, is_error } = output;
+        self.errand.keep(&content);
+        let step = Step::tool_result(name, &content, source, is_error, class, self.errand.needles);
+        self.attempt.steps.push(step);
+        let shown = match String::from_utf8(content) {
+            Ok(text) => text,
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        };
+        (shown, is_error)
+    }
+
+    /// Speaks in the user's place.
+    fn say(&mut self, text: String) {
+        self.attempt.steps.push(Step::prompt(PromptRole::User, &text));
+        self.errand.keep(text.as_bytes());
+        self.request.turns.push(Turn::User { text });
+    }
+
+    /// Replaces the older half of the results that are still there. False when there is none left.
+    fn drop_results(&mut self) -> bool {
+        self.drops += 1;
+        let is_result = |turn: &Turn| match turn {
+            Turn::Tool { output, .. } => output != DROPPED,
+            Turn::User { text } => self.agent.protocol == Protocol::Text && text != DROPPED,
+            Turn::Model { .. } => false,
+        };
+        let there: Vec<usize> =
+            self.request.turns.iter().enumerate().filter(|(_, turn)| is_result(turn)).map(|(at, _)| at).collect();
+        if there.is_empty() || self.drops > MAX_DROPS {
+            return false;
+        }
+        for at in &there[..there.len().div_ceil(2)] {
+            match &mut self.request.turns[*at] {
+                Turn::Tool { output: text, .. } | Turn::User { text } => DROPPED.clone_into(text),
+                Turn::Model { .. } => continue,
+            }
+            self.attempt.steps.push(Step::prompt(PromptRole::Tool, DROPPED));
+        }
+        true
+    }
+
+    /// A call that was under way when the time was up has a result too.
+    fn close_open_call(&mut self) {
+        if let Some(name) = self.open_call.take() {
+            let message = "the sample's time was up";
+            self.note_result(&name, Err(ToolError::new(Failure::Timeout, message)));
+        }
+    }
+
+    fn finish(self, end: End) -> Attempt {
+        let mut attempt = self.attempt;
+        attempt.stop = Some(end.stop);
+        attempt.final_answer = end.answer;
+        attempt.failed = end.failed;
+        if attempt.final_answer.is_none() && attempt.no_answer.is_none() {
+            attempt.no_answer = Some(format!("it stopped before it gave one: {}", end.stop.as_str()));
+        }
+        attempt
+    }
+}
+
+impl Errand<'_> {
+    fn keep(&self, body: &[u8]) {
+        if let Some(keep) = self.keep_body {
+            keep(body);
+        }
+    }
+}
+
+impl Attempt {
+    fn add_usage(&mut self, usage: Usage) {
+        self.usage.input_tokens += usage.input_tokens;
+        self.usage.output_tokens += usage.output_tokens;
+    }
+
+    fn note_call(&mut self, call: &ToolCall) {
+        self.tool_calls += 1;
+        // A value that came from JSON goes back to JSON; should it not, its text still tells what was called.
+        let step = Step::tool_call(&call.name, &call.arguments);
+        let plain = || Step::tool_call(&call.name, &Value::from(call.arguments.to_plain_text()));
+        self.steps.extend(step.or_else(|_| plain()));
+    }
+}

@@ -11,9 +11,9 @@ use std::time::Duration;
 use reqwest::header::{self, HeaderMap, HeaderValue};
 use reqwest::{Method, Request, Response, StatusCode, Url};
 
-use super::WebError;
-use super::resolve::{Lookup, NameError, Resolver};
+use super::resolve::{NameError, Resolver};
 use super::rules::{Judge, Rules, Way, private};
+use super::{Network, Roots, WebError};
 use crate::tool::{Failure, ToolError};
 
 /// Speaks HTTP within a suite's rules.
@@ -51,25 +51,29 @@ const CONNECT: Duration = Duration::from_secs(10);
 const USER_AGENT: &str = concat!("proofmark-agent/", env!("CARGO_PKG_VERSION"));
 
 impl Client {
-    pub(super) fn new(rules: Rules, lookup: &Arc<dyn Lookup>, judge: Judge) -> Result<Self, WebError> {
+    pub(super) fn new(rules: Rules, network: &Network) -> Result<Self, WebError> {
         // rustls has no default provider in this build. Losing the race to install one is fine.
         drop(rustls::crypto::ring::default_provider().install_default());
         let build = |judge: Option<Judge>| {
-            reqwest::Client::builder()
+            let builder = reqwest::Client::builder()
                 .user_agent(USER_AGENT)
                 .redirect(reqwest::redirect::Policy::none())
                 .referer(false)
                 .no_proxy()
-                .dns_resolver(Arc::new(Resolver { lookup: Arc::clone(lookup), judge }))
+                .dns_resolver(Arc::new(Resolver { lookup: Arc::clone(&network.lookup), judge }))
                 .connect_timeout(CONNECT)
                 .http2_max_header_list_size(MAX_HEADERS)
-                .pool_max_idle_per_host(4)
-                .build()
-                .map_err(|_| WebError::NoRoots)
+                .pool_max_idle_per_host(4);
+            let builder = match network.roots {
+                Roots::System => builder,
+                #[cfg(test)]
+                Roots::Nobody => builder.tls_certs_only([]),
+            };
+            builder.build().map_err(|_| WebError::NoRoots)
         };
         // Two clients with connections of their own: one that was made to an allowed port is never used for another.
         let open = if rules.has_exceptions() { Some(build(None)?) } else { None };
-        Ok(Self { guarded: build(Some(judge))?, open, rules, judge })
+        Ok(Self { guarded: build(Some(network.judge))?, open, rules, judge: network.judge })
     }
 
     pub(super) fn rules(&self) -> &Rules {

@@ -60,7 +60,7 @@ impl Fetch {
         let rules = Rules::new(allow_private, block_domains)?;
         Ok(Self {
             definition,
-            client: Client::new(rules, &network.lookup, network.judge)?,
+            client: Client::new(rules, network)?,
             max_bytes: *max_bytes,
             max_output: *max_output,
             timeout: seconds(*timeout),

@@ -155,21 +155,24 @@ impl Page {
             }
             "li" => {
                 self.out.gap(Gap::Line);
-                self.out.mark = "- ";
+                self.out.mark = Some("- ");
             }
             "tr" => {
                 self.out.gap(Gap::Line);
                 self.cells = 0;
             }
             "td" | "th" => {
-                self.out.gap(Gap::Space);
-                self.out.mark = if self.cells > 0 { "| " } else { "" };
+                // Whatever the cell before it ended with, a row is a line.
+                if self.cells > 0 {
+                    self.out.gap = Gap::Space;
+                }
+                self.out.mark = Some(if self.cells > 0 { "| " } else { "" });
                 self.cells = self.cells.saturating_add(1);
             }
             _ => {
                 if let Some(level) = heading(name) {
                     self.out.gap(Gap::Blank);
-                    self.out.mark = &"###### "[6 - level..];
+                    self.out.mark = Some(&"###### "[6 - level..]);
                 } else {
                     self.out.gap(gap_around(name));
                 }
@@ -187,13 +190,13 @@ impl Page {
                 self.out.gap(Gap::Blank);
             }
             "li" | "tr" => {
-                self.out.mark = "";
+                self.out.mark = None;
                 self.out.gap(Gap::Line);
             }
             "td" | "th" => self.out.gap(Gap::Space),
             _ => {
                 if heading(name).is_some() {
-                    self.out.mark = "";
+                    self.out.mark = None;
                     self.out.gap(Gap::Blank);
                 } else {
                     self.out.gap(gap_around(name));
@@ -257,14 +260,17 @@ struct Writer {
     text: String,
     gap: Gap,
     /// What stands before the next text: the sign of a list, a heading or a cell.
-    mark: &'static str,
+    mark: Option<&'static str>,
     /// How many elements are open that keep their spaces.
     verbatim: u32,
 }
 
 impl Writer {
+    /// Makes sure of a gap. Between a mark and its text there is none: a paragraph in a list is still in the list.
     fn gap(&mut self, gap: Gap) {
-        self.gap = self.gap.max(gap);
+        if self.mark.is_none() {
+            self.gap = self.gap.max(gap);
+        }
     }
 
     /// A line's end that stands even where there is one already.
@@ -302,7 +308,7 @@ impl Writer {
             Gap::Blank if ends("\n") => self.text.push('\n'),
             Gap::Blank => self.text.push_str("\n\n"),
         }
-        self.text.push_str(std::mem::take(&mut self.mark));
+        self.text.push_str(self.mark.take().unwrap_or_default());
     }
 }
 
@@ -326,6 +332,20 @@ mod tests {
             A cat is an animal (https://a.example/dir/cat?x=1&y=2).\n\n- one\n- two\n\na | b\n1 | 2\n\nx\n  y\n\n\
             after\nline\n\ngap [image: A cat]";
         assert_eq!(read(html), expected);
+    }
+
+    #[test]
+    fn lists_and_tables_stay_together() {
+        for (html, expected) in [
+            ("<ul><li><p>one</p></li><li><div>two</div><ul><li>three</ul></ul>x", "- one\n\n- two\n\n- three\n\nx"),
+            ("<ul><li></li><li>two</ul>", "- two"),
+            ("<table><tr><td><p>1</p></td><td><div>2</div><td></td><td>4</table>", "1 | 2 | 4"),
+            ("<table><tr><td></td><td>2</tr><tr><td>3<tr><td>4</table>x", "| 2\n3\n4\n\nx"),
+            ("<h3></h3>x<h1>y</h1>z", "x\n\n# y\n\nz"),
+            ("<td>a</td><td>b", "a | b"),
+        ] {
+            assert_eq!(read(html), expected, "{html}");
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ mod search;
 mod tests;
 
 pub use fetch::Fetch;
-pub use search::Search;
+pub use search::{Search, key_variable};
 
 /// A tool of the web cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -40,8 +40,9 @@ pub enum WebError {
     Unencrypted(String),
     #[error("`{0}` is not a host that can be allowed or blocked")]
     BadHost(String),
-    #[error("`{0}` is not the address of a search engine")]
-    BadBase(String),
+    /// It is not repeated: somebody may have put a key where the address belongs.
+    #[error("`base_url` is not the address of a search engine")]
+    BadBase,
     #[error("the search engine on `{0}` is not on the public internet")]
     Private(String),
     #[error("no certificates of authorities were found on this system, so nobody can be trusted")]
@@ -66,7 +67,7 @@ impl WebError {
                  allowed"
                     .to_owned()
             }
-            Self::BadBase(_) => "write `https://host/path`".to_owned(),
+            Self::BadBase => "write `https://host/path`".to_owned(),
             Self::Private(host) => format!("add `{host}` to the tool's `allow_private`"),
             Self::NoRoots => {
                 "install them (`ca-certificates`), or let SSL_CERT_FILE name a file that holds them".to_owned()
@@ -76,14 +77,25 @@ impl WebError {
     }
 }
 
-/// How names become addresses, and which of them are public. Tests have their own.
+/// How names become addresses, which of them are public, and who vouches for hosts. Tests have their own.
 struct Network {
     lookup: Arc<dyn resolve::Lookup>,
     judge: rules::Judge,
+    roots: Roots,
+}
+
+/// Who may sign for a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Roots {
+    /// Whom the system trusts, or SSL_CERT_FILE and SSL_CERT_DIR.
+    System,
+    /// Nobody. Tests need no authorities, and reading them takes longer than most tests.
+    #[cfg(test)]
+    Nobody,
 }
 
 impl Default for Network {
     fn default() -> Self {
-        Self { lookup: Arc::new(resolve::SystemLookup), judge: address::is_public }
+        Self { lookup: Arc::new(resolve::SystemLookup), judge: address::is_public, roots: Roots::System }
     }
 }

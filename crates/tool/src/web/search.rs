@@ -74,14 +74,14 @@ impl Search {
         let engine = Preset::of(*engine);
         let rules = Rules::new(allow_private, block_domains)?;
         let base = base_url.as_deref().or(engine.base).unwrap_or_default();
-        let address = engine.address(base).ok_or_else(|| WebError::BadBase(base.to_owned()))?;
+        let address = engine.address(base).ok_or(WebError::BadBase)?;
         let host = address.host_str().unwrap_or_default();
         // What is known of the address without looking it up is better said now than to every sample.
         match rules.check_address(&address, network.judge) {
             Ok(Way::Guarded) if is_this_machine(host) => return Err(WebError::Private(host.to_owned())),
             Ok(_) => {}
             Err(_) if address_of(host).is_some() => return Err(WebError::Private(host.to_owned())),
-            Err(_) => return Err(WebError::BadBase(host.to_owned())),
+            Err(_) => return Err(WebError::BadBase),
         }
         let key = key(engine, &address, base_url.is_some(), api_key_env.as_deref(), world)?;
         let definition = crate::build::definition(
@@ -92,7 +92,7 @@ impl Search {
         );
         Ok(Self {
             definition,
-            client: Client::new(rules, &network.lookup, network.judge)?,
+            client: Client::new(rules, network)?,
             engine,
             address,
             key,
@@ -204,6 +204,14 @@ impl Tool for Search {
                 Err(_) => Err(ToolError::new(Failure::Timeout, "the search engine did not answer in time")),
             }
         })
+    }
+}
+
+/// The variable that holds a tool's key, whose value nobody may write down.
+pub fn key_variable(plan: &AgentToolPlan) -> Option<&str> {
+    match plan {
+        AgentToolPlan::WebSearch { engine, api_key_env, .. } => api_key_env.as_deref().or(Preset::of(*engine).key),
+        _ => None,
     }
 }
 

@@ -2,11 +2,14 @@
 
 use std::time::Instant;
 
+use proofmark_artefact::suite::solver::Engine;
 use proofmark_testkit::certificate::{Authority, Validity};
 use proofmark_testkit::tls::Front;
 
+use super::search::world;
 use super::server::{Answer, Server, page};
 use super::*;
+use crate::build::Toolbox;
 
 async fn fetched(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Result<ToolOutput, ToolError> {
     let server = Server::start(PUBLIC, answer).await;
@@ -33,11 +36,39 @@ async fn a_page_comes_as_text_with_its_address() {
     let request = server.requests().remove(0).to_ascii_lowercase();
     let mut lines: Vec<&str> = request.trim_end().lines().collect();
     assert_eq!(lines.remove(0), "get /page?a=1 http/1.1");
-    lines.sort_unstable();
-    let names: Vec<&str> = lines.iter().map(|line| line.split(':').next().unwrap()).collect();
+    let mut names: Vec<&str> = lines.iter().map(|line| line.split(':').next().unwrap()).collect();
+    names.sort_unstable();
     assert_eq!(names, ["accept", "accept-encoding", "host", "user-agent"]);
     assert!(lines.contains(&"accept-encoding: identity"));
     assert!(lines.contains(&format!("user-agent: proofmark-agent/{}", env!("CARGO_PKG_VERSION")).as_str()));
+}
+
+#[tokio::test]
+async fn the_tools_are_built_from_a_plan() {
+    let server = Server::start(PRIVATE, |_| page("200 OK", "application/json", r#"{"results":[]}"#)).await;
+    let entry = format!("127.0.0.1:{}", server.port());
+    let search = AgentToolPlan::WebSearch {
+        engine: Engine::Searxng,
+        base_url: Some(server.url("")),
+        api_key_env: None,
+        results: 5,
+        allow_private: vec![entry.clone()],
+        block_domains: Vec::new(),
+        max_output: 5_000,
+        timeout: 20.0,
+    };
+    let plans = [plan(&[&entry], &["blocked.example"]), search];
+    let toolbox = Toolbox::build(&plans, &world(&[])).await.unwrap();
+    let names: Vec<String> = toolbox.definitions().into_iter().map(|tool| tool.name).collect();
+    assert_eq!(names, ["web_fetch", "web_search"]);
+    let fetch = toolbox.get("web_fetch").unwrap();
+    assert_eq!(text(&call(&**fetch, "url", &server.url("/")).await.unwrap()), r#"{"results":[]}"#);
+    let search = toolbox.get("web_search").unwrap();
+    assert_eq!(text(&call(&**search, "query", "x").await.unwrap()), "No results.\n");
+
+    let error = Toolbox::build(&[plan(&["*"], &[])], &world(&[])).await.err().unwrap();
+    assert_eq!(error.to_string(), "the tool `web_fetch`: `*` is not a host that can be allowed or blocked");
+    assert!(error.hint().is_some());
 }
 
 #[tokio::test]
@@ -173,11 +204,10 @@ async fn a_server_that_keeps_one_waiting_is_left() {
 #[tokio::test]
 async fn a_certificate_of_nobody_is_not_trusted() {
     let behind = Server::start(PUBLIC, |_| page("200 OK", "text/plain", "x")).await;
-    let front = Front::start(
-        &Authority::new("nobody").issue("box.example", Validity::Now),
-        &["http/1.1"],
-        behind.url("").trim_start_matches("http://").parse().unwrap(),
-    );
+    let address = behind.url("").trim_start_matches("http://").parse().unwrap();
+    let identity = Authority::new("nobody").issue("box.example", Validity::Now);
+    // It starts a runtime of its own, which no other may wait for.
+    let front = std::thread::spawn(move || Front::start(&identity, &["http/1.1"], address)).join().unwrap();
     let entry = format!("box.example:{}", front.port());
     let tool = fetcher(&Names::new(&[("box.example", &[&[PRIVATE]])]), &[&entry], &[]);
     let error = get(&tool, &format!("https://{entry}/")).await.unwrap_err();

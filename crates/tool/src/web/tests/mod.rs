@@ -16,7 +16,7 @@ use proofmark_artefact::suite::solver::AgentToolPlan;
 use proofmark_canon::{Map, Value};
 
 use super::resolve::{LookingUp, Lookup};
-use super::{Fetch, Network};
+use super::{Fetch, Network, Roots};
 use crate::tool::{Call, Failure, Tool, ToolError, ToolOutput};
 use crate::workspace::Workspace;
 
@@ -57,7 +57,7 @@ impl Lookup for Names {
 /// A network in which only [`PUBLIC`] is public.
 fn network(names: &Arc<Names>) -> Network {
     let lookup: Arc<dyn Lookup> = names.clone();
-    Network { lookup, judge: |address| address == PUBLIC.parse::<IpAddr>().unwrap() }
+    Network { lookup, judge: |address| address == PUBLIC.parse::<IpAddr>().unwrap(), roots: Roots::Nobody }
 }
 
 fn plan(allow_private: &[&str], block_domains: &[&str]) -> AgentToolPlan {

@@ -35,7 +35,7 @@ async fn no_way_of_writing_an_address_reaches_this_machine() {
         "[2002:7f00:1::]",
         // Looked up by the system.
         "localhost",
-        "LOCALHOST.",
+        "LOCALHOST",
     ] {
         let error = get(&tool, &format!("http://{host}:{port}/")).await.unwrap_err();
         assert_eq!(error.failure, Failure::Refused, "{host}: {error}");

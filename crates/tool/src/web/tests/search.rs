@@ -305,7 +305,7 @@ fn an_engine_in_a_private_network_must_be_allowed() {
     assert!(of("https://searx.example", &[]).is_ok());
     for base in ["", "nonsense", "ftp://searx.example", "https://me:canary@searx.example"] {
         let error = of(base, &[]).unwrap_err();
-        assert!(matches!(error, WebError::BadBase(_)), "{base}: {error:?}");
+        assert!(matches!(error, WebError::BadBase), "{base}: {error:?}");
         assert!(!error.to_string().contains("canary"), "{error}");
     }
 }

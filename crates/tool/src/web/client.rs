@@ -180,7 +180,7 @@ fn sort(error: &reqwest::Error, host: &str) -> ToolError {
         }
         if let Some(tls) = cause.downcast_ref::<rustls::Error>() {
             let what = match tls {
-                rustls::Error::InvalidCertificate(_) => "certificate is not to be trusted",
+                rustls::Error::InvalidCertificate(_) => "its certificate is not to be trusted",
                 _ => "TLS could not be agreed on",
             };
             return unavailable(host, what);

@@ -212,6 +212,6 @@ async fn a_certificate_of_nobody_is_not_trusted() {
     let tool = fetcher(&Names::new(&[("box.example", &[&[PRIVATE]])]), &[&entry], &[]);
     let error = get(&tool, &format!("https://{entry}/")).await.unwrap_err();
     assert_eq!(error.failure, Failure::Unavailable);
-    assert_eq!(error.message, "`box.example`: certificate is not to be trusted");
+    assert_eq!(error.message, "`box.example`: its certificate is not to be trusted");
     assert!(behind.requests().is_empty());
 }

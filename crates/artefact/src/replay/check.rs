@@ -177,9 +177,12 @@ fn check_markdown(block: &Block, path: &Path) -> Vec<Line> {
         return line(Status::Unchecked, "the markdown cannot be read");
     };
     let Some(fence) = markdown::find(&String::from_utf8_lossy(&bytes)) else {
-        // AHD's older reports have none; ours always do.
-        let status = if block.dialect == Dialect::Ahd { Status::Skip } else { Status::Fail };
-        return line(status, "the markdown has no replay block");
+        // AHD's older reports have none, and neither have reports that are older than their block; all others of ours do.
+        return match block.dialect {
+            Dialect::Proofmark if block.backfilled => line(Status::Skip, "the markdown is older than its block"),
+            Dialect::Ahd => line(Status::Skip, "the markdown has no replay block"),
+            Dialect::Proofmark => line(Status::Fail, "the markdown has no replay block"),
+        };
     };
     if fence.is_not_alone {
         return line(Status::Fail, "the markdown has more than one replay block");

@@ -13,15 +13,16 @@ pub mod block;
 mod check;
 mod confine;
 pub mod format;
-mod git;
+pub(crate) mod git;
 pub mod glob;
 pub mod hash;
 pub mod js;
 pub mod locate;
 pub mod markdown;
 pub mod outcome;
-mod root;
+pub(crate) mod root;
 
 pub use check::{At, Options, verify};
+pub use git::GitError;
 pub use locate::{Target, locate};
 pub use outcome::{Answer, Line, Outcome, Status, Summary, Where};

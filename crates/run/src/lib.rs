@@ -6,9 +6,11 @@
 //! - `lanes` one queue for each endpoint; [`budget`] what may be spent; `telemetry` every attempt; [`attach`] files of rows;
 //! - [`journal`] what came back, before it counts; [`outputs`] the pictures in it; [`resume`] going on after a kill;
 //! - [`collect`] records put back in order; [`publish`] the final files;
-//! - [`witness`] what happened this time; [`git`] the repository that holds the suite.
+//! - [`witness`] what happened this time; [`git`] the repository that holds the suite;
+//! - [`backfill`] the witness of a report that predates it.
 
 pub mod attach;
+pub mod backfill;
 pub mod budget;
 pub mod collect;
 pub mod dataset;

@@ -11,5 +11,6 @@ pub mod history;
 pub mod sidecar;
 pub mod snapshot;
 
+pub use crate::replay::root::work_tree;
 pub use block::{Reconstructed, build};
 pub use snapshot::{Commit, Missing, Snapshot};

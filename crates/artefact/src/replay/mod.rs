@@ -6,6 +6,7 @@
 //! - [`block`] the fields of a sidecar, ours and AHD's; [`markdown`] the derived view compared with it;
 //! - [`locate`] which sidecars an argument means; [`glob`] patterns that no shell expanded;
 //! - [`root`] where paths start; [`confine`] files under a root and nothing else; [`git`] files at a commit;
+//! - [`hub`] files of hub datasets in the cache;
 //! - [`hash`] the digest that the contract gives a file; [`js`] the one that the JavaScript reference gives it;
 //! - [`check`] one report to an [`Outcome`]; [`outcome`] its shape; [`format`] that as text, JSON or annotations.
 
@@ -16,6 +17,7 @@ pub mod format;
 pub(crate) mod git;
 pub mod glob;
 pub mod hash;
+pub mod hub;
 pub mod js;
 pub mod locate;
 pub mod markdown;

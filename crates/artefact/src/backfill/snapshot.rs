@@ -83,6 +83,7 @@ impl Missing {
             Self::Link { .. } | Self::Submodule { .. } => {
                 Some("its content is not part of the commit's own files, so the commit does not pin it")
             }
+            Self::TooLarge { .. } => Some("`verify-replay` could not check it either"),
             Self::Git(GitError::Ownership) => Some("allow it with `git config --global --add safe.directory DIR`"),
             _ => None,
         }

@@ -521,3 +521,89 @@ fn a_suite_that_cannot_be_used_says_why_and_where() {
     commit(&env, "a commit of the hub");
     refused(&env, &["--commit", "HEAD"], &["the files of `o/n` are not known here"]);
 }
+
+#[test]
+fn a_dataset_of_the_hub_is_backfilled_and_verified_from_the_cache_alone() {
+    let env = rich();
+    let revision = "a".repeat(40);
+    let rows = "{\"input\":\"x\",\"target\":\"x\"}\n";
+    let dataset = format!("format: hf, repo: o/n, revision: {revision}, data_files: [x.jsonl]");
+    env.put(SUITE, RICH.replace("format: csv, path: data/table.csv", &dataset));
+    commit(&env, "hub");
+    let folder = "cache/hub/datasets/o--n";
+    let (digest, size) = (Digest::of(rows.as_bytes()), rows.len());
+    env.put(&format!("{folder}/{revision}/x.jsonl"), rows);
+    env.put(&format!("{folder}/{revision}.sums/x.jsonl"), format!("{digest}\n"));
+    let listing = json!([{"path": "x.jsonl", "size": size, "sha256": null}]);
+    env.put(&format!("{folder}/{revision}.files.json"), listing.to_string());
+    let call = |arguments: &[&str]| env.call(arguments).env("PROOFMARK_CACHE_DIR", env.path("cache")).run();
+    call(&["backfill", REPORT, "--suite", SUITE, "--commit", "HEAD"]).expect(0);
+    let block = json_file(&env, SIDECAR);
+    let hub = &block["inputs"][2];
+    assert_eq!(hub["path"], json!(format!("o/n@{revision}")));
+    assert_eq!(hub["files"], json!([{"path": "x.jsonl", "sha256": digest.hex()}]));
+    // As a run says it.
+    call(&["run", SUITE, "--run-dir", "runs/a", "--allow-errors", "100%"]).expect(0);
+    assert_eq!(block["inputs"], json_file(&env, "runs/a/report.replay.json")["inputs"]);
+    let ran = call(&["verify-replay", REPORT]).expect(0);
+    assert!(ran.stdout.contains("ok    inputs[2] o/n@") && ran.stdout.contains("1 file of the cache"), "{ran}");
+    let ran = env.run(&["verify-replay", REPORT]).expect(0);
+    assert!(ran.stdout.contains("skip  inputs[2] o/n@"), "{ran}");
+    env.put(&format!("{folder}/{revision}/x.jsonl"), "changed");
+    let ran = call(&["verify-replay", REPORT]).expect(1);
+    assert!(ran.stdout.contains("`x.jsonl` in the cache is not the file that was read"), "{ran}");
+    let ran = call(&["backfill", REPORT, "--suite", SUITE, "--commit", "HEAD"]).expect(2);
+    assert!(
+        ran.stderr.contains("the files of `o/n` are not known here") && ran.stderr.contains("the hub is not asked"),
+        "{ran}"
+    );
+}
+
+#[test]
+fn files_that_rows_name_are_those_that_a_run_would_send() {
+    let env = rich();
+    let suite = "name: s\nmodels: [{id: p, model: \"offline:painter\", output: image}]\ntasks:\n  - id: t\n    dataset: {format: inline, on_bad_row: skip, files: [file], \
+                 rows: [{input: a, target: data/one.png, file: data/two.png}, {input: b, target: data/gone.png, file: data/gone.png}]}\n    \
+                 prompt: \"{{ input }}\"\n    scorers: [{type: image_hash}]\n";
+    env.put(SUITE, suite);
+    commit(&env, "rows that name files");
+    backfill(&env, &["--commit", "HEAD"]).expect(0);
+    let block = json_file(&env, SIDECAR);
+    let paths: Vec<&Value> = block["inputs"].as_array().unwrap().iter().map(|input| &input["path"]).collect();
+    assert_eq!(paths, ["suite.yaml", "data/one.png", "data/two.png"]);
+    assert_eq!(block["kind"], json!("eval-image"));
+    // Without leave to skip it, the row is an error as it is in a run.
+    env.put(SUITE, suite.replace("on_bad_row: skip, ", ""));
+    commit(&env, "a bad row");
+    let ran = backfill(&env, &["--commit", "HEAD", "--overwrite"]).expect(2);
+    assert!(ran.stderr.contains("data/gone.png") && ran.stderr.contains("hint: "), "{ran}");
+}
+
+#[test]
+fn repositories_that_hash_with_sha256_are_read_too() {
+    let env = rich();
+    std::fs::remove_dir_all(env.path(".git")).unwrap();
+    git(&env, &["init", "-q", "--object-format=sha256"]);
+    let head = commit(&env, "all");
+    assert_eq!(head.len(), 64);
+    backfill(&env, &[]).expect(0);
+    assert_eq!(json_file(&env, SIDECAR)["repo_commit"], json!(head));
+    verified(&env, "both", 0);
+}
+
+#[test]
+fn a_report_that_came_with_a_merge_has_the_commit_of_its_branch() {
+    let env = rich();
+    git(&env, &["checkout", "-q", "-b", "side", "HEAD~1"]);
+    env.put("docs/evals/side.md", "# Side\n");
+    let added = commit(&env, "on a branch");
+    git(&env, &["checkout", "-q", "main"]);
+    env.put("evals/data/one.png", "another");
+    commit(&env, "meanwhile");
+    git(&env, &["merge", "-q", "--no-edit", "side"]);
+    env.run(&["backfill", "docs/evals/side.md", "--suite", SUITE]).expect(0);
+    let block = json_file(&env, "docs/evals/side.replay.json");
+    assert_eq!(block["repo_commit"], json!(added));
+    let one = block["inputs"].as_array().unwrap().iter().find(|input| input["path"] == "data/one.png").unwrap();
+    assert_eq!(one["hash"], json!(Digest::of(b"one").to_string()));
+}

@@ -10,7 +10,7 @@ use super::block::{
 };
 use super::place::Ground;
 use super::redact::Redactor;
-use crate::manifest::{AssetEntry, AssetRole, HashMode, Manifest};
+use crate::manifest::{AssetEntry, AssetRole, DatasetEntry, HashMode, Manifest};
 use crate::summary::Summary;
 
 /// Everything that a block says, from those who know it.
@@ -160,7 +160,7 @@ pub fn build(facts: Facts<'_>) -> Block {
             requested: manifest.conditions.requested.clone(),
         },
         git_dirty: first.git_dirty,
-        inputs: inputs(&suite, ground, manifest, &facts.hub_files, &facts.programs),
+        inputs: inputs(&suite, ground, &manifest.datasets, &manifest.assets, &facts.hub_files, &facts.programs),
         invocations: if facts.starts.len() > 1 { facts.starts.to_vec() } else { Vec::new() },
         invoked_at: first.invoked_at,
         judge_cache_integrity_events: Vec::new(),
@@ -187,10 +187,11 @@ pub fn build(facts: Facts<'_>) -> Block {
 }
 
 /// Every input once: the suite, the datasets in the suite's order, what the manifest lists, then programs.
-fn inputs(
+pub(crate) fn inputs(
     suite: &SuiteEntry,
     ground: &Ground,
-    manifest: &Manifest,
+    datasets: &[DatasetEntry],
+    assets: &[AssetEntry],
     hub_files: &[Vec<HubFile>],
     programs: &[(Role, String, Digest)],
 ) -> Vec<Input> {
@@ -209,7 +210,7 @@ fn inputs(
             all.push(input);
         }
     };
-    for (at, dataset) in manifest.datasets.iter().enumerate() {
+    for (at, dataset) in datasets.iter().enumerate() {
         match (&dataset.path, &dataset.repo) {
             (Some(path), _) => add(file(Role::Dataset, Some(ground.path_of(path)), dataset.digest, HashMode::Raw)),
             (None, Some(repo)) => add(Input {
@@ -226,7 +227,7 @@ fn inputs(
         }
     }
     // The manifest's list has each of them once; it can be long.
-    all.extend(manifest.assets.iter().map(|asset: &AssetEntry| {
+    all.extend(assets.iter().map(|asset: &AssetEntry| {
         file(role_of(asset.role), Some(ground.path_of(&asset.path)), asset.digest, asset.mode)
     }));
     for (role, path, digest) in programs {

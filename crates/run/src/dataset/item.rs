@@ -6,6 +6,7 @@ use proofmark_artefact::path::RelPath;
 use proofmark_artefact::suite::plan::DatasetPlan;
 use proofmark_canon::{Digest, Map, Value};
 
+use super::context::{DataContext, HasFile};
 use super::error::{Problem, Role};
 use super::names::show;
 
@@ -50,10 +51,11 @@ pub(super) struct Mapping {
     files: Vec<String>,
     metadata: Vec<String>,
     root: PathBuf,
+    has_file: Option<HasFile>,
 }
 
 impl Mapping {
-    pub(super) fn new(plan: &DatasetPlan, root: &Path) -> Result<Self, Problem> {
+    pub(super) fn new(plan: &DatasetPlan, context: &DataContext) -> Result<Self, Problem> {
         let mapping = Self {
             id: plan.id.clone(),
             input: plan.input.clone(),
@@ -61,7 +63,8 @@ impl Mapping {
             choices: plan.choices.clone(),
             files: plan.files.clone(),
             metadata: plan.metadata.clone(),
-            root: root.to_owned(),
+            root: context.root.clone(),
+            has_file: context.has_file.clone(),
         };
         mapping.check_roles()?;
         Ok(mapping)
@@ -144,7 +147,11 @@ impl Mapping {
         let path: RelPath =
             text.parse().map_err(|source| Problem::AttachmentPath { field: field.to_owned(), source })?;
         let full = path.under(&self.root);
-        if !full.is_file() || !is_inside(&full, &self.root) {
+        let is_there = match &self.has_file {
+            Some(HasFile(look)) => look(&path),
+            None => full.is_file() && is_inside(&full, &self.root),
+        };
+        if !is_there {
             return Err(Problem::AttachmentMissing { field: field.to_owned(), path: show(path.as_str()) });
         }
         Ok(Some(Attachment { field: field.to_owned(), path }))

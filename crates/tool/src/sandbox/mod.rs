@@ -142,7 +142,7 @@ impl Sandbox {
     /// own few variables; `binds` are files and folders of this machine that it may read, at the same paths.
     ///
     /// The command has a process group of its own and is killed when its child is dropped. Killing the group ends
-    /// everything in a sandbox of bubblewrap. It must be spawned on a thread that lives as long as it: the kernel
+    /// everything in a sandbox of bubblewrap; what runs in a container must also end when its input does. It must be spawned on a thread that lives as long as it: the kernel
     /// ends the sandbox with the thread that began it.
     pub fn command(
         &self,

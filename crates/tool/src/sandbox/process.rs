@@ -38,7 +38,7 @@ pub enum End {
     OverMemory,
     /// Killed: it had more processes than it may.
     OverProcesses,
-    /// The sample's files are more, or larger, than they may be. Killed, if that was found while it ran.
+    /// The sample's files are more, or larger, than they may be. Killed, unless that was found when it had ended.
     OverDisk,
 }
 
@@ -113,10 +113,7 @@ pub(super) async fn run(launch: Launch<'_>) -> io::Result<Ran> {
         Some(_) => held.pull().await,
         None => held.let_go(),
     }
-    let end = ended_early.unwrap_or_else(|| match watch::is_over(&watch::disk_at_rest(folder), limits) {
-        true => End::OverDisk,
-        false => End::Exited(code_of(status)),
-    });
+    let end = ended_early.unwrap_or_else(|| End::Exited(code_of(status)));
     let (stdout, stderr) = (std::mem::take(&mut process.out), std::mem::take(&mut process.err));
     Ok(Ran { stdout, stderr, end })
 }

@@ -130,6 +130,18 @@ async fn many_files_together_are_found_while_the_program_runs() {
 }
 
 #[tokio::test]
+async fn closed_folders_are_measured_and_removed_with_the_sample() {
+    let (sandbox, workspace) = (sandbox(&limits(), 20.0), workspace(&[]));
+    let script =
+        "mkdir -p a/b; for i in 1 2 3; do head -c 8M /dev/zero > a/b/$i; done; ln -s /usr a/link; chmod 0 a/b a";
+    let ran = shell_in(&sandbox, &workspace, script).await;
+    assert_eq!(ran.end, End::OverDisk, "{}", said(&ran));
+    let folder = workspace.dir().unwrap().to_owned();
+    drop(workspace);
+    assert!(!folder.exists());
+}
+
+#[tokio::test]
 async fn tmp_has_a_size_of_its_own() {
     let ran =
         shell("for i in 1 2 3 4 5; do head -c 8M /dev/zero > /tmp/$i || echo full; done 2>/dev/null; ls /tmp | wc -l")

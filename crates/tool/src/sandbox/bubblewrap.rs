@@ -47,7 +47,8 @@ impl Bubblewrap {
         command
     }
 
-    /// Everything up to and without the program.
+    /// Everything up to and without the program, which runs below a first process of our own. With `bwrap`'s own,
+    /// `bwrap` ends while that one is still there, and its arguments name folders of this machine.
     pub(super) fn arguments(
         &self,
         workspace: &Path,
@@ -94,7 +95,7 @@ impl Bubblewrap {
         for bind in binds {
             list.show(bind, hidden)?;
         }
-        list.add(["--remount-ro", "/", "--chdir", WORK, "--"]);
+        list.add(["--remount-ro", "/", "--chdir", WORK, "--as-pid-1", "--", "sh", "-c", FIRST, "first"]);
         Ok(list.0)
     }
 
@@ -177,6 +178,9 @@ fn write_etc(scratch: Option<&Path>) -> io::Result<TempDir> {
 
 const CLOSE: &str =
     r#"for f in /proc/self/fd/*; do n=${f##*/}; if [ "$n" -gt 2 ]; then eval "exec $n>&-"; fi; done; exec "$@""#;
+/// Runs a program and says how it ended. What it would say itself, of signals for example, nobody sees.
+const FIRST: &str =
+    r#"exec 3<&0 4>&1 5>&2 </dev/null >/dev/null 2>&1; ( exec "$@" <&3 >&4 2>&5 3<&- 4>&- 5>&- ); exit $?"#;
 /// The user inside.
 const INSIDE: &str = "1000";
 const ETC: [&str; 4] = ["passwd", "group", "hosts", "nsswitch.conf"];
@@ -207,7 +211,7 @@ mod tests {
         let env = [("LANG".to_owned(), "C.UTF-8".to_owned())];
         let arguments = jail.arguments(Path::new("/tmp/w"), &env, binds, hidden, &limits(network))?;
         let text = arguments.join(" ".as_ref()).into_string().unwrap();
-        Ok(text.replace(jail.etc.path().to_str().unwrap(), "ETC"))
+        Ok(text.replace(jail.etc.path().to_str().unwrap(), "ETC").replace(FIRST, "FIRST"))
     }
 
     #[test]
@@ -221,7 +225,7 @@ mod tests {
              ETC/nsswitch.conf /etc/nsswitch.conf --ro-bind-try /etc/alternatives /etc/alternatives --ro-bind-try \
              /etc/ld.so.cache /etc/ld.so.cache --ro-bind-try /etc/ld.so.conf /etc/ld.so.conf --ro-bind-try \
              /etc/ld.so.conf.d /etc/ld.so.conf.d --ro-bind /usr /usr --symlink usr/bin /bin --bind /tmp/w /work \
-             --remount-ro / --chdir /work --"
+             --remount-ro / --chdir /work --as-pid-1 -- sh -c FIRST first"
         );
     }
 

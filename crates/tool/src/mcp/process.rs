@@ -67,10 +67,10 @@ impl Program {
         if is_there { Ok(()) } else { Err(McpError::NoProgram { program: program() }) }
     }
 
-    pub(super) fn start(&self, workspace: &Workspace) -> io::Result<(Process, ChildStdout, ChildStdin)> {
+    pub(super) fn start(&self, workspace: &Workspace) -> Result<(Process, ChildStdout, ChildStdin), McpError> {
         let mut command = self.sandbox.command(&self.words, workspace, &self.environment, &self.files)?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.process_group(0).kill_on_drop(true).spawn()?;
+        let mut child = command.process_group(0).kill_on_drop(true).spawn().map_err(McpError::Start)?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let tail = Arc::<Mutex<Vec<u8>>>::default();
@@ -79,7 +79,7 @@ impl Program {
         let process = Process { child, group, tail, drain };
         match (stdout, stdin) {
             (Some(stdout), Some(stdin)) => Ok((process, stdout, stdin)),
-            _ => Err(io::ErrorKind::BrokenPipe.into()),
+            _ => Err(McpError::Start(io::ErrorKind::BrokenPipe.into())),
         }
     }
 }

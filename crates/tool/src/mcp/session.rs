@@ -93,7 +93,7 @@ impl Session {
         let client = Client { is_changed: Arc::clone(&is_changed) };
         let (process, troubles, begun) = match way {
             Way::Program(program) => {
-                let (process, stdout, stdin) = program.start(workspace).map_err(McpError::Start)?;
+                let (process, stdout, stdin) = program.start(workspace)?;
                 let stdout = Metered::new(stdout, Arc::clone(&meter));
                 let transport = AsyncRwTransport::new_client(stdout, Patient(stdin)).with_max_line_length(MOST);
                 let begun = within(limit, &meter, client.serve_with_lifecycle(transport, greeting.mode())).await;

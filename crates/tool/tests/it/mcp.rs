@@ -1,5 +1,7 @@
 //! What the tests of MCP servers share: a suite with a server in it, plans, calls.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,6 +20,8 @@ pub(crate) struct Suite {
 impl Suite {
     pub(crate) fn new() -> Self {
         let root = tempfile::Builder::new().prefix("mcp-suite-").tempdir().unwrap();
+        // Root's programs run as somebody else, who has to reach them.
+        std::fs::set_permissions(root.path(), Permissions::from_mode(0o755)).unwrap();
         std::fs::copy(server_program(), root.path().join("server")).unwrap();
         std::fs::copy("Cargo.toml", root.path().join("gold.jsonl")).unwrap();
         let variable = |name: &str| match name {

@@ -29,7 +29,7 @@ pub enum Act {
 }
 
 impl Brain {
-    /// `manners` are words: `modern`, `strict`, `paged`, `endless`, `many`, `fat`, `clash`, `shuffled`, `hostile`,
+    /// `manners` are words: `modern`, `strict`, `deaf`, `paged`, `endless`, `many`, `fat`, `clash`, `shuffled`, `hostile`,
     /// `bare`.
     pub fn new(manners: &[String]) -> Self {
         Self { manners: manners.to_vec(), ..Self::default() }
@@ -67,6 +67,7 @@ impl Brain {
             "tools/call" => return self.call(id, params),
             "ping" => json!({}),
             _ if self.has("strict") => return Act::Die,
+            _ if self.has("deaf") => return Act::Hang,
             method => return Act::Say(vec![failure(id, -32601, &format!("no method `{method}`"))]),
         };
         Act::Say(vec![success(id, &result)])
@@ -142,7 +143,14 @@ impl Brain {
                 Ok(content) => text(&content),
                 Err(error) => text(&format!("cannot: {}", error.kind())),
             },
-            "pid" => text(&std::process::id().to_string()),
+            "nonsense" => json!({"content": [{"type": "smell", "of": "roses"}]}),
+            "demand" => json!({
+                "resultType": "input_required",
+                "inputRequests": {"who": {"method": "elicitation/create", "params": {
+                    "mode": "form", "message": "who are you?", "requestedSchema": {"type": "object", "properties": {}},
+                }}},
+                "requestState": "x",
+            }),
             "change" => {
                 self.is_changed = true;
                 let notice = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
@@ -207,7 +215,8 @@ const TOOLS: &[(&str, &str, &[&str])] = &[
     ("big", "Says many bytes.", &["text"]),
     ("environment", "Lists its variables.", &[]),
     ("read", "Reads a file.", &["text"]),
-    ("pid", "Says its process id.", &[]),
+    ("nonsense", "Answers with something else.", &[]),
+    ("demand", "Asks somebody first.", &[]),
     ("change", "Changes its tools.", &[]),
     ("progress", "Tells how far it is.", &[]),
     ("hang", "Never answers.", &[]),

@@ -40,7 +40,8 @@ struct State {
 
 impl McpServer {
     /// Starts a server on a free port of the loopback. Beside the manners of a [`Brain`]: `events` answers with
-    /// streams of events, `locked` answers 401 without a key, `moved` redirects.
+    /// streams of events, `listening` lets clients listen and hangs up on them, `locked` answers 401 without a key,
+    /// `moved` redirects.
     ///
     /// # Panics
     /// When the loopback cannot be used.
@@ -143,6 +144,10 @@ fn serve(state: &State, stream: TcpStream) -> std::io::Result<()> {
             lock(&state.sessions).remove(&session.unwrap_or_default());
             reply(stream, "204 No Content", "", b"")
         }
+        "GET" if has("listening") => {
+            let notice = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n";
+            reply(stream, "200 OK", "Content-Type: text/event-stream\r\n", notice.as_bytes())
+        }
         _ => reply(stream, "405 Method Not Allowed", "", b""),
     }
 }
@@ -178,8 +183,18 @@ fn post(state: &State, stream: TcpStream, session: Option<String>, message: &Val
             drop(stream.read(&mut [0]));
             Ok(())
         }
+        Act::Die if brain.has("events") => {
+            reply(stream, "200 OK", "Content-Type: text/event-stream\r\n", b": soon\n\n")
+        }
         Act::Die => Ok(()),
-        Act::Flood | Act::Babble => flood(stream, &flood_head(&message["id"])),
+        Act::Babble => {
+            let event = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n";
+            flood(stream, "text/event-stream", "", event.as_bytes())
+        }
+        Act::Flood if brain.has("events") => {
+            flood(stream, "text/event-stream", &format!("data: {}", flood_head(&message["id"])), &[b'x'; 1 << 16])
+        }
+        Act::Flood => flood(stream, "application/json", &flood_head(&message["id"]), &[b'x'; 1 << 16]),
     }
 }
 
@@ -194,11 +209,11 @@ fn say(stream: TcpStream, brain: &Brain, session: &str, messages: &[Value]) -> s
     reply(stream, "200 OK", &format!("{session}Content-Type: application/json\r\n"), answer.as_bytes())
 }
 
-fn flood(mut stream: TcpStream, head: &str) -> std::io::Result<()> {
-    let start = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n";
+/// A gigabyte: the reader has to stop it.
+fn flood(mut stream: TcpStream, kind: &str, head: &str, text: &[u8]) -> std::io::Result<()> {
+    let start = format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nConnection: close\r\n\r\n");
     stream.write_all(format!("{start}{head}").as_bytes())?;
-    let text = [b'x'; 1 << 16];
-    (0..1 << 14).try_for_each(|_| stream.write_all(&text))
+    (0..(1 << 30) / text.len()).try_for_each(|_| stream.write_all(text))
 }
 
 fn reply(mut stream: TcpStream, status: &str, headers: &str, body: &[u8]) -> std::io::Result<()> {

@@ -132,7 +132,7 @@ impl Server {
             Err(error) => {
                 // A server that answers is still of use.
                 match error {
-                    CallError::Refused { .. } | CallError::Demands => *place = Some(session),
+                    CallError::Refused { .. } | CallError::Nonsense | CallError::Demands => *place = Some(session),
                     CallError::Timeout | CallError::Flood | CallError::Gone => session.end().await,
                 }
                 Err(self.failed(error))
@@ -180,6 +180,10 @@ impl Server {
             }
             CallError::Gone => {
                 ToolError::new(Failure::Unavailable, format!("the server `{name}` broke off: what it kept is lost"))
+            }
+            CallError::Nonsense => {
+                let message = format!("the server `{name}` answered with something that is no result");
+                ToolError::new(Failure::Unavailable, message)
             }
             CallError::Demands => {
                 ToolError::new(Failure::Refused, "the tool asks for something that nobody gives it here".to_owned())

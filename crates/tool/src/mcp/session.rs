@@ -66,6 +66,8 @@ pub(super) enum CallError {
         code: i32,
         message: String,
     },
+    /// The server answers with something that is no result of a tool.
+    Nonsense,
     /// The server asks for something before it goes on: a person, a model, patience.
     Demands,
 }
@@ -81,6 +83,10 @@ impl Session {
         match Self::try_open(way, workspace, greeting, limit).await {
             // Some old programs end at a request that they do not know.
             Err(McpError::Ended { .. }) if greeting == Greeting::Unknown => {
+                Self::try_open(way, workspace, Greeting::Initialize, limit).await
+            }
+            // Others do not answer it. The SDK notices after a while, unless our patience is shorter than its own.
+            Err(McpError::Silent { .. }) if greeting == Greeting::Unknown && limit <= PROBE => {
                 Self::try_open(way, workspace, Greeting::Initialize, limit).await
             }
             other => other,
@@ -212,6 +218,7 @@ impl Session {
             Err(ServiceError::McpError(error)) => {
                 Err(CallError::Refused { code: error.code.0, message: error.message.into_owned() })
             }
+            Err(ServiceError::UnexpectedResponse) => Err(CallError::Nonsense),
             Err(_) => Err(CallError::Gone),
         }
     }
@@ -318,4 +325,6 @@ fn refusal() -> ErrorData {
 const NEW: ProtocolVersion = ProtocolVersion::V_2026_07_28;
 const OLD: ProtocolVersion = ProtocolVersion::V_2025_11_25;
 const SHOWN: usize = 200;
+/// How long the SDK waits for an answer that says which greeting a server wants.
+const PROBE: Duration = Duration::from_secs(10);
 const GOODBYE: Duration = Duration::from_secs(2);

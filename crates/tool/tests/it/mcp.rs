@@ -2,7 +2,7 @@
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ impl Suite {
         let root = tempfile::Builder::new().prefix("mcp-suite-").tempdir().unwrap();
         // Root's programs run as somebody else, who has to reach them.
         std::fs::set_permissions(root.path(), Permissions::from_mode(0o755)).unwrap();
-        std::fs::copy(server_program(), root.path().join("server")).unwrap();
+        std::fs::copy(env!("CARGO_BIN_EXE_proofmark-test-mcp-server"), root.path().join("server")).unwrap();
         std::fs::copy("Cargo.toml", root.path().join("gold.jsonl")).unwrap();
         let variable = |name: &str| match name {
             "SHOWN" => Some("for the server".to_owned()),
@@ -145,11 +145,4 @@ pub(crate) fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
-}
-
-fn server_program() -> PathBuf {
-    let tests = std::env::current_exe().unwrap();
-    let program = tests.parent().and_then(Path::parent).unwrap().join("examples/mcp_server");
-    assert!(program.exists(), "build the test server first: cargo build -p proofmark-tool --example mcp_server");
-    program
 }

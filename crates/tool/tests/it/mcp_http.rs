@@ -11,7 +11,7 @@ use crate::mcp::{Plan, Suite, call, peak_memory, text, until};
 async fn an_address_gives_the_same_tools_and_results_as_a_program() {
     let suite = Suite::new();
     let program = suite.build(&suite.program(&[])).await.unwrap();
-    for manners in [&[][..], &["events"], &["modern"], &["modern", "events"], &["paged", "shuffled"]] {
+    for manners in [&[][..], &["events"], &["modern"], &["modern", "events"], &["paged", "shuffled"], &["listening"]] {
         let server = McpServer::start(manners);
         let toolbox = suite.build(&Plan::url(server.url())).await.unwrap();
         assert_eq!(toolbox.definitions(), program.definitions(), "{manners:?}");
@@ -59,12 +59,15 @@ async fn a_call_that_hangs_or_breaks_off_is_told_and_the_next_one_works() {
 
 #[tokio::test]
 async fn an_address_that_says_too_much_is_left() {
-    let (suite, server) = (Suite::new(), McpServer::start(&[]));
-    let toolbox = suite.build(&Plan::url(server.url())).await.unwrap();
-    let workspace = Workspace::empty();
-    assert_eq!(call(&toolbox, "flood", None, &workspace).await.unwrap_err().failure, Failure::TooLarge);
+    for (manners, tool) in [(&[][..], "flood"), (&["events"], "flood"), (&["events"], "babble")] {
+        let (suite, server) = (Suite::new(), McpServer::start(manners));
+        let toolbox = suite.build(&Plan::url(server.url())).await.unwrap();
+        let workspace = Workspace::empty();
+        let error = call(&toolbox, tool, None, &workspace).await.unwrap_err();
+        assert_eq!(error.failure, Failure::TooLarge, "{manners:?} {tool}");
+        assert_eq!(text(&toolbox, "echo", Some("again"), &workspace).await, "again");
+    }
     assert!(peak_memory() < 700 << 20, "{} bytes", peak_memory());
-    assert_eq!(text(&toolbox, "echo", Some("again"), &workspace).await, "again");
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ async fn tools_are_listed_in_one_order_however_the_server_lists_them() {
     let plain = suite.build(&suite.program(&[])).await.unwrap();
     assert_eq!(suite.running(), 0, "it is stopped when its tools are known");
     let names: Vec<String> = plain.definitions().into_iter().map(|definition| definition.name).collect();
-    assert!(names.is_sorted() && names.len() == 19 && names[0] == "kit_babble", "{names:?}");
+    assert!(names.is_sorted() && names.len() == 20 && names[0] == "kit_babble", "{names:?}");
     for manners in [&["paged"][..], &["shuffled"], &["shuffled", "paged"], &["modern"], &["strict"], &["noisy"]] {
         let toolbox = suite.build(&suite.program(manners)).await.unwrap();
         assert_eq!(toolbox.definitions(), plain.definitions(), "{manners:?}");
@@ -32,6 +32,15 @@ async fn tools_are_listed_in_one_order_however_the_server_lists_them() {
         assert_eq!(text(&toolbox, "echo", Some("hello"), &workspace).await, "hello", "{manners:?}");
         toolbox.leave(&workspace).await;
     }
+}
+
+#[tokio::test]
+async fn an_old_server_that_does_not_answer_what_it_does_not_know_is_greeted_the_old_way() {
+    let suite = Suite::new();
+    let toolbox = suite.build(&Plan { timeout: Some(4.0), ..suite.program(&["deaf"]) }).await.unwrap();
+    let workspace = Workspace::empty();
+    assert_eq!(text(&toolbox, "echo", Some("hello"), &workspace).await, "hello");
+    toolbox.leave(&workspace).await;
 }
 
 #[tokio::test]
@@ -49,6 +58,10 @@ async fn results_come_as_the_server_gives_them() {
     let refused = call(&toolbox, "refuse", None, &workspace).await.unwrap_err();
     assert_eq!(refused.failure, Failure::BadArguments);
     assert_eq!(refused.message, "the server `kit` refused the call: `text` is needed");
+    let nonsense = call(&toolbox, "nonsense", None, &workspace).await.unwrap_err();
+    assert_eq!(nonsense.message, "the server `kit` answered with something that is no result");
+    let demand = call(&toolbox, "demand", None, &workspace).await.unwrap_err();
+    assert_eq!(demand.failure, Failure::Refused, "{demand}");
     let long = call(&toolbox, "big", Some("5000000"), &workspace).await.unwrap();
     assert!(long.content.len() <= 64 << 10 && long.content.ends_with(b" bytes of 5000000 bytes]\n"));
     let args = "no object".into();

@@ -186,6 +186,19 @@ impl Sandbox {
         matches!(self.jail, Jail::Nothing { .. })
     }
 
+    pub fn has_network(&self) -> bool {
+        self.limits.network || self.is_unconfined()
+    }
+
+    pub fn limits(&self) -> &LimitsPlan {
+        &self.limits
+    }
+
+    /// How long a [`Sandbox::run`] may take.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     fn program(&self) -> &'static str {
         match &self.jail {
             Jail::Bubblewrap(_) => "bwrap",

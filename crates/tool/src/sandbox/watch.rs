@@ -145,7 +145,7 @@ mod tests {
         let found = disk(folder.path());
         assert_eq!(found.files, 4);
         assert!((100_000..200_000).contains(&found.bytes), "{found:?}");
-        fs::set_permissions(&inner, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&inner, fs::Permissions::from_mode(0o000)).unwrap();
         assert_eq!(disk_at_rest(folder.path()).files, 4);
     }
 }

@@ -76,6 +76,10 @@ impl McpServer {
         format!("http://{}/mcp", self.address)
     }
 
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     pub fn heard(&self) -> Vec<Heard> {
         lock(&self.state.heard).clone()
     }

@@ -71,14 +71,15 @@ impl Address {
         }
         // rustls has no default provider in this build. Losing the race to install one is fine.
         drop(rustls::crypto::ring::default_provider().install_default());
-        let client = reqwest::Client::builder()
+        let builder = reqwest::Client::builder()
             .user_agent(concat!("proofmark/", env!("CARGO_PKG_VERSION")))
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
             .connect_timeout(CONNECT)
-            .tcp_nodelay(true)
-            .build()
-            .map_err(|error| unreachable(&causes(&error)))?;
+            .tcp_nodelay(true);
+        // A machine without certificates can still speak to a server that needs none.
+        let builder = if parsed.scheme() == "https" { builder } else { builder.tls_certs_only([]) };
+        let client = builder.build().map_err(|error| unreachable(&causes(&error)))?;
         Ok(Self { url: url.to_owned(), client, headers })
     }
 
@@ -132,6 +133,7 @@ impl Client {
             all.insert(HeaderName::from_static(SESSION), session);
         }
         all.extend(self.headers.clone());
+        *self.troubles.lock().unwrap_or_else(PoisonError::into_inner) = None;
         request.headers(all).send().await.map_err(|error| {
             self.note(Trouble::Unreachable(causes(&error)));
             StreamableHttpError::Client(error.into())

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use proofmark_testkit::certificate::{Authority, Validity};
 use proofmark_testkit::mcp::http::McpServer;
+use proofmark_testkit::tls::Front;
 use proofmark_tool::{BuildError, Failure, Workspace};
 
 use crate::mcp::{Plan, Suite, call, peak_memory, text, until};
@@ -67,7 +69,7 @@ async fn an_address_that_says_too_much_is_left() {
         assert_eq!(error.failure, Failure::TooLarge, "{manners:?} {tool}");
         assert_eq!(text(&toolbox, "echo", Some("again"), &workspace).await, "again");
     }
-    assert!(peak_memory() < 700 << 20, "{} bytes", peak_memory());
+    assert!(peak_memory() < 256 << 20, "{} bytes", peak_memory());
 }
 
 #[tokio::test]
@@ -110,4 +112,17 @@ async fn an_address_that_leads_elsewhere_or_nowhere_is_told() {
     let error = suite.build(&Plan::url(url)).await.err().unwrap();
     assert!(matches!(error, BuildError::Mcp { .. }));
     assert!(error.to_string().contains("cannot be reached"), "{error}");
+}
+
+#[test]
+fn a_server_whose_certificate_nobody_signed_is_not_spoken_to() {
+    let (suite, server) = (Suite::new(), McpServer::start(&[]));
+    let identity = Authority::new("nobody").issue("localhost", Validity::Now);
+    let front = Front::start(&identity, &["http/1.1"], server.address());
+    let plan =
+        Plan { api_key_env: Some("LIT_API_KEY"), ..Plan::url(format!("https://localhost:{}/mcp", front.port())) };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let error = runtime.block_on(suite.build(&plan)).err().unwrap();
+    assert!(error.to_string().contains("cannot be reached"), "{error}");
+    assert!(front.seen().connections > 0 && server.heard().is_empty());
 }

@@ -126,15 +126,18 @@ async fn many_samples_at_once_each_find_what_they_left() {
 #[tokio::test]
 async fn a_call_that_hangs_ends_with_its_process_and_the_next_one_works() {
     let suite = Suite::new();
-    let toolbox = suite.build(&Plan { timeout: Some(3.0), ..suite.program(&[]) }).await.unwrap();
-    let workspace = Workspace::empty();
-    let error = call(&toolbox, "hang", None, &workspace).await.unwrap_err();
-    assert_eq!(
-        (error.failure, error.message.as_str()),
-        (Failure::Timeout, "the server `kit` did not answer within 3 s")
-    );
-    assert_eq!(suite.running(), 0);
-    assert_eq!(text(&toolbox, "echo", Some("again"), &workspace).await, "again");
+    for sandbox in [SandboxKind::Bubblewrap, SandboxKind::None] {
+        let plan = Plan { timeout: Some(3.0), sandbox, ..suite.program(&[]) };
+        let toolbox = suite.build(&plan).await.unwrap();
+        let workspace = Workspace::empty();
+        let error = call(&toolbox, "hang", None, &workspace).await.unwrap_err();
+        assert_eq!(error.failure, Failure::Timeout);
+        assert_eq!(error.message, "the server `kit` did not answer within 3 s");
+        assert_eq!(suite.running(), 0);
+        assert_eq!(text(&toolbox, "echo", Some("again"), &workspace).await, "again");
+        toolbox.leave(&workspace).await;
+        assert_eq!(suite.running(), 0);
+    }
 }
 
 #[tokio::test]

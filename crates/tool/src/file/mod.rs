@@ -251,4 +251,12 @@ mod tests {
         assert!(shown(&workspace, r#"{"path":"x.xlsx"}"#).contains("it is not a spreadsheet that can be read"));
         assert!(call(&workspace, 4096, r#"{"path":"p.png"}"#).unwrap().is_error);
     }
+    proptest::proptest! {
+        #[test]
+        fn a_part_is_never_longer_than_it_may_be(text in "\\PC{0,40}", offset in 0u64..60, most in 4u64..60) {
+            let shown = part(&text, offset, most);
+            let body = shown.split("\n[bytes ").next().unwrap();
+            proptest::prop_assert!(body.len() as u64 <= most || shown.starts_with("[the file ends"));
+        }
+    }
 }

@@ -229,6 +229,24 @@ mod tests {
         assert_eq!(render(&pack(&[("xl/workbook.xml", &bomb)])), Err(Problem::Unreadable));
     }
 
+    proptest::proptest! {
+        #[test]
+        fn any_sheet_is_text_or_refused(
+            parts in proptest::collection::vec(
+                proptest::sample::select(vec![
+                    "<row>", "<row r=\"7\">", "</row>", "<c r=\"C1\" t=\"s\">", "<c>", "</c>", "<v>", "</v>", "1", "é&#x;",
+                    "<c/>", "<v/>", "<!--", "-->", "<![CDATA[", "]]>", "<", ">", "\"", "<t>", "</is>", "=", "<c r='ZZ'>",
+                ]),
+                0..40,
+            )
+        ) {
+            let mut out = String::new();
+            let _ = append_cells(&parts.concat(), &["shared".to_owned()], &mut out);
+            let _ = (sheets(&parts.concat()), links(&parts.concat()), shared_strings(&parts.concat()));
+            proptest::prop_assert!(out.len() < 100_000);
+        }
+    }
+
     #[test]
     fn columns_have_numbers() {
         let columns = ["A1", "Z9", "AA1", "XFD1", "XFE1", "1", "", "AAAAAAAAAAAAA"].map(column_of);

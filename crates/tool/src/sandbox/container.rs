@@ -31,6 +31,14 @@ impl Engine {
             Self::Podman => "podman",
         }
     }
+
+    /// Fails unless containers can be had: Docker has a service behind it, Podman does not.
+    fn question(self) -> [&'static str; 3] {
+        match self {
+            Self::Docker => ["version", "--format", "{{.Server.Version}}"],
+            Self::Podman => ["info", "--format", "{{.Host.Arch}}"],
+        }
+    }
 }
 
 impl Container {
@@ -40,8 +48,7 @@ impl Container {
         for engine in [Engine::Docker, Engine::Podman] {
             let Some(found) = program::find(engine.name(), path) else { continue };
             let mut command = Command::new(&found);
-            // Fails unless the service behind the program answers.
-            command.args(["version", "--format", "{{.Server.Version}}"]);
+            command.args(engine.question());
             match program::check(engine.name(), command) {
                 Ok(()) => {
                     let image = limits.image.clone().unwrap_or_default();
@@ -68,7 +75,7 @@ impl Container {
         let limits = setting.limits;
         let mut list: Vec<OsString> = Vec::new();
         let mut add = |arguments: &[&str]| list.extend(arguments.iter().map(OsString::from));
-        add(&["run", "--rm", "--interactive", "--pull", "never", "--init", "--name", setting.name]);
+        add(&["run", "--rm", "--interactive", "--pull", "never", "--name", setting.name]);
         add(&["--network", if limits.network { "bridge" } else { "none" }, "--hostname", "sandbox"]);
         add(&["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]);
         let memory = format!("{}m", limits.memory_mb);
@@ -77,9 +84,11 @@ impl Container {
         let left = (u64::from(limits.disk_mb) * MIB).saturating_sub(setting.used);
         add(&["--ulimit", &format!("fsize={left}"), "--ulimit", &format!("nofile={}", limits::FILES)]);
         add(&["--user", &format!("{}:{}", setting.user.0, setting.user.1)]);
-        if self.engine == Engine::Podman {
+        match self.engine {
+            // Podman may lack its init.
+            Engine::Docker => add(&["--init"]),
             // Otherwise the user inside is somebody else outside, who cannot read the sample's files.
-            add(&["--userns", "keep-id"]);
+            Engine::Podman => add(&["--userns", "keep-id"]),
         }
         add(&["--tmpfs", &format!("/tmp:rw,nosuid,nodev,mode=1777,size={}m", limits.disk_mb.min(limits.memory_mb))]);
         add(&["--workdir", WORK]);
@@ -179,9 +188,9 @@ mod tests {
     fn a_container_has_the_samples_files_and_no_way_out() {
         assert_eq!(
             shown(Engine::Docker, &[], false).unwrap(),
-            "run --rm --interactive --pull never --init --name box --network none --hostname sandbox --read-only \
+            "run --rm --interactive --pull never --name box --network none --hostname sandbox --read-only \
              --cap-drop ALL --security-opt no-new-privileges --memory 64m --memory-swap 64m --pids-limit 8 --cpus 1 \
-             --ulimit core=0 --ulimit cpu=3 --ulimit fsize=2000000 --ulimit nofile=1024 --user 65534:65534 --tmpfs \
+             --ulimit core=0 --ulimit cpu=3 --ulimit fsize=2000000 --ulimit nofile=1024 --user 65534:65534 --init --tmpfs \
              /tmp:rw,nosuid,nodev,mode=1777,size=2m --workdir /work --env LANG=C.UTF-8 --mount \
              type=bind,source=/tmp/w,target=/work python:3"
         );

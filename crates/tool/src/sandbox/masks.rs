@@ -14,11 +14,14 @@ pub(super) struct Bind {
 }
 
 impl Bind {
-    /// Shows a path under its own name. What is in a hidden folder is refused.
+    /// Shows a path under its own name. What is in a hidden folder is refused, and so is the whole machine.
     pub(super) fn of(path: &Path, hidden: &[PathBuf]) -> Result<Self, SandboxError> {
         let unreadable = |source| SandboxError::Unreadable { path: path.to_owned(), source };
         let source = std::fs::canonicalize(path).map_err(unreadable)?;
         let target = std::path::absolute(path).map_err(unreadable)?;
+        if source.parent().is_none() {
+            return Err(SandboxError::Hidden { shown: target, hidden: source });
+        }
         let bind = Self { source, target };
         bind.check(hidden)?;
         Ok(bind)
@@ -71,6 +74,7 @@ mod tests {
         for path in ["suite/runs", "suite/runs/7f3a", "link/runs/7f3a"] {
             assert!(matches!(Bind::of(&root.join(path), &hidden), Err(SandboxError::Hidden { .. })), "{path}");
         }
+        assert!(matches!(Bind::of(Path::new("/usr/.."), &[]), Err(SandboxError::Hidden { .. })));
         assert!(matches!(Bind::of(&root.join("none"), &hidden), Err(SandboxError::Unreadable { .. })));
     }
 

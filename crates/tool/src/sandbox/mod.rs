@@ -142,7 +142,7 @@ impl Sandbox {
     /// own few variables; `binds` are files and folders of this machine that it may read, at the same paths.
     ///
     /// The command has a process group of its own and is killed when its child is dropped. Killing the group ends
-    /// everything in a sandbox of bubblewrap. It must be spawned on a thread that lives as long as it: the kernel
+    /// everything in a sandbox of bubblewrap; what runs in a container must also end when its input does. It must be spawned on a thread that lives as long as it: the kernel
     /// ends the sandbox with the thread that began it.
     pub fn command(
         &self,
@@ -164,19 +164,36 @@ impl Sandbox {
         env: &[(String, String)],
         max_output: u64,
     ) -> Result<Ran, SandboxError> {
+        let max_output = usize::try_from(max_output).unwrap_or(usize::MAX).saturating_add(SLACK);
+        let mut ran = self.start(argv, input, workspace, env, max_output).await?;
+        let folder = workspace.dir().map_err(SandboxError::Workspace)?;
+        let mut disk = watch::disk(folder);
+        if disk.closed > 0 {
+            // Nobody could measure or remove what is in there. Done inside, where a link cannot lead out.
+            let argv: Vec<OsString> = ["chmod", "-R", "u+rwx", "."].map(OsString::from).to_vec();
+            self.start(&argv, b"", workspace, &[], SLACK).await?;
+            disk = watch::disk(folder);
+        }
+        if matches!(ran.end, End::Exited(_)) && watch::is_over(&disk, &self.limits) {
+            ran.end = End::OverDisk;
+        }
+        Ok(ran)
+    }
+
+    async fn start(
+        &self,
+        argv: &[OsString],
+        input: &[u8],
+        workspace: &Workspace,
+        env: &[(String, String)],
+        max_output: usize,
+    ) -> Result<Ran, SandboxError> {
         let (command, leash) = self.confine(argv, workspace, env, &[])?;
         let folder = workspace.dir().map_err(SandboxError::Workspace)?;
-        let launch = Launch {
-            command,
-            leash,
-            input,
-            timeout: self.timeout,
-            max_output: usize::try_from(max_output).unwrap_or(usize::MAX).saturating_add(SLACK),
-            limits: &self.limits,
-            folder,
-            // The kernel counts processes of a namespace; without one it would count all of the user's.
-            counts_processes: matches!(self.jail, Jail::Nothing { .. }),
-        };
+        // The kernel counts processes of a namespace; without one it would count all of the user's.
+        let counts_processes = self.is_unconfined();
+        let (timeout, limits) = (self.timeout, &self.limits);
+        let launch = Launch { command, leash, input, timeout, max_output, limits, folder, counts_processes };
         let started = process::run(launch).await;
         started.map_err(|error| SandboxError::Unusable { program: self.program(), said: error.to_string() })
     }

@@ -38,7 +38,7 @@ pub enum End {
     OverMemory,
     /// Killed: it had more processes than it may.
     OverProcesses,
-    /// The sample's files are more, or larger, than they may be. Killed, if that was found while it ran.
+    /// The sample's files are more, or larger, than they may be. Killed, unless that was found when it had ended.
     OverDisk,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Launch<'a> {
     pub(super) counts_processes: bool,
 }
 
-/// Another program that ends what the started one only speaks to. Runs when dropped.
+/// Another program that ends what the started one only speaks to.
 pub(super) struct Leash {
     program: PathBuf,
     arguments: Vec<OsString>,
@@ -69,12 +69,33 @@ impl Leash {
     }
 }
 
-impl Drop for Leash {
+/// A leash on something that runs. Pulled when dropped, unless that ended by itself.
+struct Held(Option<Leash>);
+
+impl Held {
+    fn let_go(&mut self) {
+        self.0 = None;
+    }
+
+    /// Waits until it is ended.
+    async fn pull(&mut self) {
+        if let Some(leash) = self.0.take() {
+            let mut command = Command::new(&leash.program);
+            command.args(&leash.arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            // Nothing can be done when this fails, too.
+            let _ = timeout(PULL, command.kill_on_drop(true).status()).await;
+        }
+    }
+}
+
+impl Drop for Held {
     fn drop(&mut self) {
-        let mut command = std::process::Command::new(&self.program);
-        command.args(&self.arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        // A thread, as this also runs where nobody can wait. Nothing can be done when it fails.
-        let _ = std::thread::Builder::new().spawn(move || command.status());
+        if let Some(leash) = self.0.take() {
+            let mut command = std::process::Command::new(leash.program);
+            command.args(leash.arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            // A thread, as nobody can wait here.
+            let _ = std::thread::Builder::new().spawn(move || command.status());
+        }
     }
 }
 
@@ -85,13 +106,14 @@ pub(super) async fn run(launch: Launch<'_>) -> io::Result<Ran> {
     let deadline = Instant::now().checked_add(timeout);
     let watch = Watch { limits, folder, counts_processes, next_disk: Instant::now() + DISK };
     let mut process = Process::start(command, max_output)?;
+    let mut held = Held(leash);
     let ended_early = process.watch(input, deadline, watch).await?;
     let status = process.reap().await?;
-    drop(leash);
-    let end = ended_early.unwrap_or_else(|| match watch::is_over(&watch::disk_at_rest(folder), limits) {
-        true => End::OverDisk,
-        false => End::Exited(code_of(status)),
-    });
+    match ended_early {
+        Some(_) => held.pull().await,
+        None => held.let_go(),
+    }
+    let end = ended_early.unwrap_or_else(|| End::Exited(code_of(status)));
     let (stdout, stderr) = (std::mem::take(&mut process.out), std::mem::take(&mut process.err));
     Ok(Ran { stdout, stderr, end })
 }
@@ -313,6 +335,7 @@ async fn write(stdin: &mut Option<ChildStdin>, bytes: &[u8]) -> io::Result<usize
 const CHUNK: usize = 16 << 10;
 const DRAIN: Duration = Duration::from_secs(1);
 const REAP: Duration = Duration::from_secs(5);
+const PULL: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(100);
 const DISK: Duration = Duration::from_millis(250);
 const TICK: Duration = Duration::from_millis(1);

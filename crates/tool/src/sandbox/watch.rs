@@ -1,7 +1,8 @@
 //! What limits of single processes do not bound: the memory and the files of all of them together.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use proofmark_artefact::suite::solver::LimitsPlan;
@@ -15,34 +16,18 @@ pub(super) struct Disk {
     /// Bytes that its files occupy.
     pub(super) bytes: u64,
     pub(super) files: u64,
+    /// Folders that could not be looked into.
+    pub(super) closed: u64,
 }
 
-/// Measures a folder. Stops at [`MOST_FILES`]; links are not followed.
+/// Measures a folder. Stops at [`MOST_FILES`]; links are not followed. A program that swaps folders for links at the
+/// same time can make it measure others, but not change them.
 pub(super) fn disk(folder: &Path) -> Disk {
-    walk(folder, |_| {})
-}
-
-/// The same when nothing runs any more. Folders that were closed to us are opened, or nobody could remove them.
-pub(super) fn disk_at_rest(folder: &Path) -> Disk {
-    walk(folder, |closed| {
-        // Fails when it is gone or not ours, and then there is nothing to measure.
-        let _ = fs::set_permissions(closed, fs::Permissions::from_mode(0o700));
-    })
-}
-
-/// Whether a sample's files are more than it may have.
-pub(super) fn is_over(disk: &Disk, limits: &LimitsPlan) -> bool {
-    disk.files > MOST_FILES || disk.bytes > u64::from(limits.disk_mb) * MIB
-}
-
-fn walk(folder: &Path, on_closed: impl Fn(&Path)) -> Disk {
     let mut disk = Disk::default();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        let entries = fs::read_dir(&folder).or_else(|_| {
-            on_closed(&folder);
-            fs::read_dir(&folder)
-        });
+        let entries = fs::read_dir(&folder);
+        disk.closed += u64::from(entries.as_ref().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied));
         for entry in entries.into_iter().flatten().flatten() {
             disk.files += 1;
             if disk.files > MOST_FILES {
@@ -57,6 +42,11 @@ fn walk(folder: &Path, on_closed: impl Fn(&Path)) -> Disk {
         }
     }
     disk
+}
+
+/// Whether a sample's files are more than it may have.
+pub(super) fn is_over(disk: &Disk, limits: &LimitsPlan) -> bool {
+    disk.files > MOST_FILES || disk.bytes > u64::from(limits.disk_mb) * MIB
 }
 
 /// What a process and everything below it hold.
@@ -145,7 +135,5 @@ mod tests {
         let found = disk(folder.path());
         assert_eq!(found.files, 4);
         assert!((100_000..200_000).contains(&found.bytes), "{found:?}");
-        fs::set_permissions(&inner, fs::Permissions::from_mode(0o000)).unwrap();
-        assert_eq!(disk_at_rest(folder.path()).files, 4);
     }
 }

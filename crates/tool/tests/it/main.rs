@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod code;
 #[cfg(test)]
+mod container;
+#[cfg(test)]
 mod escape;
 #[cfg(test)]
 mod excess;

@@ -1,4 +1,4 @@
-//! What programs of agents can and cannot do. Needs `bwrap`; `cargo xtask test` installs it.
+//! What tools of agents, and their programs, can and cannot do. Needs `bwrap`; `cargo xtask test` installs it.
 
 // The attribute tells clippy that helpers here are tests too.
 #[cfg(test)]
@@ -9,5 +9,11 @@ mod container;
 mod escape;
 #[cfg(test)]
 mod excess;
+#[cfg(test)]
+mod mcp;
+#[cfg(test)]
+mod mcp_http;
+#[cfg(test)]
+mod mcp_stdio;
 #[cfg(test)]
 mod support;

@@ -25,6 +25,7 @@ pub mod record;
 pub mod replay;
 pub mod report;
 pub mod schema;
+pub mod scored;
 pub mod spill;
 pub mod stats;
 pub mod store;

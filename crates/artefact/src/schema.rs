@@ -66,7 +66,7 @@ impl Published {
 }
 
 /// One line a schema.
-const PUBLISHED: [Published; 8] = [
+const PUBLISHED: [Published; 9] = [
     Published { name: "suite", version: 1, title: "Proofmark suite", root: of_input::<crate::suite::config::Suite> },
     Published {
         name: "record",
@@ -109,6 +109,12 @@ const PUBLISHED: [Published; 8] = [
         version: crate::diff::format::DIFF_SCHEMA,
         title: "What `proofmark diff --format json` prints",
         root: of_output::<crate::diff::format::Document<'static>>,
+    },
+    Published {
+        name: "score",
+        version: crate::scored::SCORE_SCHEMA,
+        title: "What `proofmark score --format json` prints",
+        root: of_output::<crate::scored::Document<'static>>,
     },
 ];
 

@@ -11,7 +11,7 @@ use super::*;
 use crate::budget::Budget;
 use crate::collect::{Observer, Progress};
 use crate::execute;
-use crate::ready::World;
+use crate::ready::{ModelUse, World};
 use crate::witness::Invocation;
 
 const SUITE: &str = r#"name: s
@@ -56,6 +56,7 @@ impl Bench {
             offline: proofmark_model::offline::Behaviour::default(),
             program_path: Some("/usr/bin:/bin".into()),
             surroundings: Surroundings::none(),
+            models: ModelUse::Asked,
         };
         Ready::load(&self.dir.path().join("suite.yaml"), &Overrides::default(), &world).unwrap()
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use proofmark_artefact::diff::{self, CellSide, Change, Comparison, Sample};
+use proofmark_artefact::diff::{self, CellSide, Change, Class, Comparison, Sample};
 use proofmark_artefact::manifest::Platform;
 use proofmark_artefact::number::{count, counted, percent};
 use proofmark_artefact::record::Status;
@@ -107,17 +107,16 @@ fn json(outcome: &Outcome, given: &Given, against: Option<&Comparison>) -> Resul
 fn shown(outcome: &Outcome, given: &Given, against: Option<&Comparison>, settings: &Settings) -> String {
     let style = settings.style.stdout;
     let mut out = text(outcome, settings);
-    let _ = writeln!(
-        out,
-        "\n{} of {} in {}; no model was asked",
-        counted(given.used, "answer", "answers"),
-        count(given.answers),
-        visible(&given.path.display().to_string())
-    );
+    let file = visible(&given.path.display().to_string());
+    let answers = counted(given.answers, "answer", "answers");
+    let _ = writeln!(out, "\n{} of {answers} in {file} were scored; no model was asked", count(given.used));
     if let Some((line, key)) = &given.first_unused {
-        let text =
-            format!("{} for samples that the suite does not have", counted(given.unused(), "answer is", "answers are"));
-        let _ = writeln!(out, "{}", style.warn(&visible(&format!("{text}, the first in line {line}: {key}"))));
+        let whose = if given.unused() == 1 { "answer is for a sample" } else { "answers are for samples" };
+        let text = format!(
+            "{} {whose} that the suite does not have; the first one in line {line}: {key}",
+            count(given.unused())
+        );
+        let _ = writeln!(out, "{}", style.warn(&visible(&text)));
     }
     if given.missing > 0 {
         let text = format!("{} no answer", counted(given.missing, "sample has", "samples have"));
@@ -163,7 +162,13 @@ fn changes(out: &mut String, comparison: &Comparison, style: Style, width: usize
         let _ = writeln!(out, "\n{}", style.good(&format!("nothing changed in {matched}")));
         return;
     }
-    let _ = writeln!(out, "\n{} of {matched} changed", count(comparison.changed));
+    let (worse, better) = (comparison.counts.of(Class::Regression), comparison.counts.of(Class::Improvement));
+    // Scorers of other names cannot be told better from worse.
+    let how = match worse + better {
+        0 => String::new(),
+        _ => format!(": {} worse, {} better", count(worse), count(better)),
+    };
+    let _ = writeln!(out, "\n{} of {matched} changed{how}", count(comparison.changed));
     for change in comparison.changes.iter().take(SHOWN) {
         let _ = writeln!(out, "  {}: {}", visible(change.key.as_str()), visible(&describe(change)));
     }
@@ -185,6 +190,13 @@ fn describe(change: &Change) -> String {
         None if sample.status == Status::Success => "not scored".to_owned(),
         None => sample.error.as_ref().map_or(sample.status.as_str(), |error| &error.class).to_owned(),
     };
+    if let ([first_old, ..], [first_new, ..]) = (old.scores.as_slice(), new.scores.as_slice())
+        && old.scores.iter().all(|score| new.scores.iter().all(|other| score.scorer != other.scorer))
+    {
+        // Other scorers altogether: the headline against the headline.
+        let (old_name, new_name) = (&first_old.scorer, &first_new.scorer);
+        return format!("{old_name} {} → {new_name} {}", verdict(old, old_name), verdict(new, new_name));
+    }
     let mut scorers: Vec<&str> = Vec::new();
     for score in old.scores.iter().chain(&new.scores) {
         if !scorers.contains(&score.scorer.as_str()) {

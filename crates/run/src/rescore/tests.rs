@@ -66,8 +66,12 @@ impl Bench {
     }
 
     fn execute(&self) {
+        self.execute_as(self.ready(), self.run_dir());
+    }
+
+    fn execute_as(&self, ready: Ready, run_dir: PathBuf) {
         let options = execute::Options {
-            run_dir: self.run_dir(),
+            run_dir,
             on_existing: OnExisting::Refuse,
             concurrency: None,
             budget: Budget::default(),
@@ -77,7 +81,7 @@ impl Bench {
             invocation: Invocation { cwd: self.dir.path().to_owned(), ..Invocation::default() },
             stop: watch::channel(false).1,
         };
-        execute::run(self.ready(), options, Box::new(Quiet)).unwrap();
+        execute::run(ready, options, Box::new(Quiet)).unwrap();
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -313,4 +317,20 @@ fn a_program_that_fails_is_no_tampering() {
         assert_eq!(then.findings, [], "{run_commands}");
         assert_eq!(then.not_rerun.len(), 1);
     }
+}
+
+#[test]
+fn a_run_of_given_answers_holds_too() {
+    let bench = Bench::new(SUITE, 4);
+    let (ready, given) =
+        crate::given::give(bench.ready(), &bench.run_dir(), &crate::given::Options::default()).unwrap();
+    assert_eq!((given.answers, given.used, given.missing), (16, 16, 0));
+    let scored = bench.dir.path().join("scored");
+    bench.execute_as(ready, scored.clone());
+    let found = check(bench.ready(), &scored, Options::default(), &|_, _| {}).unwrap();
+    assert_eq!(found.findings, []);
+    assert_eq!(found.not_rerun.len(), 1, "{:?}", found.not_rerun);
+    let records = std::fs::read_to_string(scored.join("records.jsonl")).unwrap();
+    put(&scored.join("records.jsonl"), records.replacen("\"passed\":true", "\"passed\":false", 1));
+    assert!(!check(bench.ready(), &scored, Options::default(), &|_, _| {}).unwrap().holds());
 }

@@ -290,3 +290,21 @@ fn assert_same_run_without_trajectories(env: &TestEnv, a: &str, b: &str) {
         assert!(env.bytes(&format!("{a}/{name}")) == env.bytes(&format!("{b}/{name}")), "{name}");
     }
 }
+
+#[test]
+fn the_page_says_what_happens() {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/score.md")).unwrap();
+    let fenced = |info: &str, at: usize| {
+        let start = page.match_indices(&format!("\n```{info}\n")).nth(at).unwrap().0 + info.len() + 5;
+        page[start..start + page[start..].find("```").unwrap()].to_owned()
+    };
+    let env = empty();
+    env.put("suite.yaml", fenced("yaml", 0));
+    env.put("data.jsonl", fenced("jsonl", 0));
+    env.put("outputs.jsonl", fenced("jsonl", 1));
+    let command = fenced("sh", 0);
+    let words: Vec<&str> = command.split_whitespace().collect();
+    assert_eq!(words[0], "proofmark");
+    let text = fenced("text", 0);
+    env.run(&words[1..]).expect(1).says(&text.lines().collect::<Vec<_>>());
+}

@@ -334,3 +334,39 @@ fn a_run_of_given_answers_holds_too() {
     put(&scored.join("records.jsonl"), records.replacen("\"passed\":true", "\"passed\":false", 1));
     assert!(!check(bench.ready(), &scored, Options::default(), &|_, _| {}).unwrap().holds());
 }
+
+#[test]
+fn a_flipped_bit_anywhere_is_found() {
+    let bench = Bench::new(SUITE, 3);
+    for (name, step) in [("records.jsonl", 97), ("summary.json", 211), ("trajectories.jsonl", 131)] {
+        let whole = std::fs::read(bench.path(name)).unwrap();
+        for at in (0..whole.len()).step_by(step) {
+            let mut edited = whole.clone();
+            edited[at] ^= 1;
+            put(&bench.path(name), &edited);
+            let found = bench.check();
+            assert!(!found.holds(), "byte {at} of {name}");
+            // What follows from a record is named with it; the file itself always is.
+            let is_of_usage = name == "records.jsonl" && found.findings.iter().all(|one| one.file != name);
+            assert!(found.findings.iter().any(|one| one.file == name || is_of_usage), "byte {at} of {name}");
+        }
+        put(&bench.path(name), &whole);
+    }
+    assert!(bench.check().holds());
+}
+
+#[test]
+fn a_price_that_is_not_ours_is_a_finding_for_our_own_version() {
+    let bench = Bench::new(SUITE, 3);
+    let manifest = bench.lines("manifest.json").remove(0);
+    let priced = manifest.replacen(
+        "\"provider\":\"offline\"",
+        "\"price\":{\"as_of\":null,\"input\":1,\"output\":1},\"provider\":\"offline\"",
+        1,
+    );
+    let other = bench.with("manifest.json", &priced);
+    assert!(other.not_rerun[0].contains("the price of model `noisy`"), "{:?}", other.not_rerun);
+    let ours = priced.replace("\"version\":\"0\"", concat!("\"version\":\"", env!("CARGO_PKG_VERSION"), "\""));
+    assert_ne!(ours, priced);
+    says(&bench.with("manifest.json", &ours), &["manifest.json, models[0].price"]);
+}

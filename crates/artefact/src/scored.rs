@@ -13,7 +13,7 @@ pub const SCORE_SCHEMA: u32 = 1;
 /// What `score --format json` prints.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Score")]
+#[schemars(rename = "Scored")]
 pub struct Document<'a> {
     /// The run whose answers were scored (A) against the new one (B), as `diff` has it; null for a file of outputs.
     pub against: Option<format::Document<'a>>,

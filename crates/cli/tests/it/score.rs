@@ -33,6 +33,17 @@ fn holds(env: &TestEnv, dir: &str) -> Value {
     block
 }
 
+/// What the command prints as JSON, which fits its schema.
+#[track_caller]
+fn document(env: &TestEnv, arguments: &[&str], code: i32) -> Value {
+    let document = env.run(&[arguments, &["--format", "json"]].concat()).expect(code).json();
+    let schema = env.run(&["schema", "score"]).expect(0).json();
+    if let Err(error) = jsonschema::draft202012::new(&schema).unwrap().validate(&document) {
+        panic!("{error}\n{document:#}");
+    }
+    document
+}
+
 #[test]
 fn another_scorer_shows_what_changed_and_asks_nobody() {
     let env = scored();
@@ -69,6 +80,9 @@ fn another_scorer_shows_what_changed_and_asks_nobody() {
     env.run(&["score", "run", "--suite", "strict.yaml", "--run-dir", "strict"])
         .expect(0)
         .says(&["of 4 samples changed: 2 worse, 1 better", "words/a/echo/default/0: exact 1 passed → 0 failed"]);
+    let document = document(&env, &["score", "run", "--suite", "strict.yaml", "--run-dir", "strict", "--overwrite"], 0);
+    let cell = &document["against"]["cells"][0];
+    assert_eq!((&cell["a"]["passed"], &cell["b"]["passed"]), (&json!(3), &json!(2)));
     env.put("run/records.jsonl", "changed");
     env.run(&["verify-replay", "new"]).expect(1).says(&["FAIL", "run/records.jsonl"]);
 }
@@ -139,12 +153,7 @@ fn a_file_of_outputs_is_matched_by_what_its_lines_say() {
     env.run(&[&score[..], &["--overwrite", "--allow-errors", "2"]].concat()).expect(0);
     env.run(&score).expect(2).complains(&["already holds a finished run"]);
 
-    let ran = env.run(&[&score[..], &["--overwrite", "--format", "json"]].concat()).expect(1);
-    let schema = env.run(&["schema", "score"]).expect(0).json();
-    let document = ran.json();
-    if let Err(error) = jsonschema::draft202012::new(&schema).unwrap().validate(&document) {
-        panic!("{error}\n{document:#}");
-    }
+    let document = document(&env, &[&score[..], &["--overwrite"]].concat(), 1);
     assert_eq!(document["against"], Value::Null);
     let counts = ["answers", "used", "unused", "missing"].map(|name| document["outputs"][name].as_u64().unwrap());
     assert_eq!(counts, [4, 3, 1, 1]);

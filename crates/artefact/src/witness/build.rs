@@ -132,7 +132,7 @@ fn real_paths(invocation: &Invocation) -> Vec<Option<&TypedPath>> {
 
 /// Whether a word belongs to an option that names a path.
 fn is_value_of_option(argv: &[String], at: usize) -> bool {
-    matches!(argv[at - 1].as_str(), "--run-dir" | "--root")
+    matches!(argv[at - 1].as_str(), "--run-dir" | "--root" | "--suite")
 }
 
 /// Builds the witness of a run. The same facts give the same block.
@@ -148,6 +148,9 @@ pub fn build(facts: Facts<'_>) -> Block {
     };
     let first = facts.starts.first().unwrap_or(&unknown).clone();
     let mut not_submittable = facts.not_submittable;
+    if facts.kind == Kind::Critique {
+        not_submittable.push("no model was asked: answers that were there already were scored".to_owned());
+    }
     if !manifest.evidence.recorded {
         not_submittable.push("evidence was not recorded: there are no trajectories".to_owned());
     }
@@ -160,7 +163,14 @@ pub fn build(facts: Facts<'_>) -> Block {
             requested: manifest.conditions.requested.clone(),
         },
         git_dirty: first.git_dirty,
-        inputs: inputs(&suite, ground, &manifest.datasets, &manifest.assets, &facts.hub_files, &facts.programs),
+        inputs: inputs(
+            facts.kind,
+            &suite,
+            ground,
+            (&manifest.datasets, &manifest.assets),
+            &facts.hub_files,
+            &facts.programs,
+        ),
         invocations: if facts.starts.len() > 1 { facts.starts.to_vec() } else { Vec::new() },
         invoked_at: first.invoked_at,
         judge_cache_integrity_events: Vec::new(),
@@ -188,10 +198,10 @@ pub fn build(facts: Facts<'_>) -> Block {
 
 /// Every input once: the suite, the datasets in the suite's order, what the manifest lists, then programs.
 pub(crate) fn inputs(
+    kind: Kind,
     suite: &SuiteEntry,
     ground: &Ground,
-    datasets: &[DatasetEntry],
-    assets: &[AssetEntry],
+    (datasets, assets): (&[DatasetEntry], &[AssetEntry]),
     hub_files: &[Vec<HubFile>],
     programs: &[(Role, String, Digest)],
 ) -> Vec<Input> {
@@ -226,9 +236,15 @@ pub(crate) fn inputs(
             (None, None) => {}
         }
     }
-    // The manifest's list has each of them once; it can be long.
-    all.extend(assets.iter().map(|asset: &AssetEntry| {
-        file(role_of(asset.role), Some(ground.path_of(&asset.path)), asset.digest, asset.mode)
+    // The manifest's list has each of them once; it can be long. What answers were asked for with is not what a critique
+    // is about: its block has no brief.
+    let assets = assets.iter().filter(|asset| kind != Kind::Critique || asset.role != AssetRole::Brief);
+    all.extend(assets.map(|asset: &AssetEntry| {
+        let path = match asset.role {
+            AssetRole::Outputs => ground.outputs_path(),
+            _ => Some(ground.path_of(&asset.path)),
+        };
+        file(role_of(asset.role), path, asset.digest, asset.mode)
     }));
     for (role, path, digest) in programs {
         let input = file(*role, Some(ground.path_of(path)), *digest, HashMode::Raw);

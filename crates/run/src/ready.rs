@@ -313,9 +313,18 @@ impl Ready {
         Ok(())
     }
 
+    /// Whether an agent works at a task, or answers are voted on.
+    pub(crate) fn is_of_agent(&self, task: usize) -> bool {
+        self.plan.sampling.voting_attempts > 1 || self.plan.tasks[task].solver.is_some()
+    }
+
+    pub(crate) fn has_agents(&self) -> bool {
+        (0..self.plan.tasks.len()).any(|task| self.is_of_agent(task))
+    }
+
     /// Whether the number of attempts is part of what the numbers mean.
     pub(crate) fn discloses_votes(&self) -> bool {
-        self.plan.sampling.voting_attempts > 1 || self.plan.tasks.iter().any(|task| task.solver.is_some())
+        self.has_agents()
     }
 
     /// Where tools are told that they may write.

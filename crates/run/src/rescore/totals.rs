@@ -97,10 +97,15 @@ impl Totals {
         key: &str,
         findings: &mut Findings,
     ) -> Result<(), RescoreError> {
-        let (Some(Trajectories { lines, path }), Some(expected)) = (&mut self.trajectories, &finished.trajectory)
-        else {
-            return Ok(());
-        };
+        // One line an attempt.
+        for expected in finished.trajectory.iter().flat_map(|lines| lines.split_inclusive(|byte| *byte == b'\n')) {
+            self.compare_line(expected, key, findings)?;
+        }
+        Ok(())
+    }
+
+    fn compare_line(&mut self, expected: &[u8], key: &str, findings: &mut Findings) -> Result<(), RescoreError> {
+        let Some(Trajectories { lines, path }) = &mut self.trajectories else { return Ok(()) };
         let finding = |message: &str| Finding::new(FindingKind::Trajectory, names::TRAJECTORIES, message);
         let line = match lines.next_line() {
             Ok(line) => line,

@@ -8,6 +8,7 @@
 //! - [`rebuild`] summary and report out of the records; [`report`] `report.html`.
 //! - [`diff`] two runs compared; [`validate`] one run checked.
 //! - [`replay`] whether the inputs that a witness names are the ones that are there.
+//! - [`verify`] the ladder: how far a stranger can trust a run.
 //! - [`schema`] the JSON Schemas of all of these.
 //! - [`spill`] sorting and duplicates in flat memory.
 //! - [`picture`] what a picture is, without and with a look at its pixels.
@@ -34,5 +35,6 @@ pub mod telemetry;
 pub mod text;
 pub mod trajectory;
 pub mod validate;
+pub mod verify;
 pub mod witness;
 pub mod yaml;

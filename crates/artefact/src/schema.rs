@@ -66,7 +66,7 @@ impl Published {
 }
 
 /// One line a schema.
-const PUBLISHED: [Published; 8] = [
+const PUBLISHED: [Published; 10] = [
     Published { name: "suite", version: 1, title: "Proofmark suite", root: of_input::<crate::suite::config::Suite> },
     Published {
         name: "record",
@@ -109,6 +109,18 @@ const PUBLISHED: [Published; 8] = [
         version: crate::diff::format::DIFF_SCHEMA,
         title: "What `proofmark diff --format json` prints",
         root: of_output::<crate::diff::format::Document<'static>>,
+    },
+    Published {
+        name: "verify-replay",
+        version: crate::replay::format::VERSION,
+        title: "What `proofmark verify-replay --format json` prints",
+        root: of_output::<crate::replay::format::Document<'static>>,
+    },
+    Published {
+        name: "verify",
+        version: crate::verify::format::VERIFY_SCHEMA,
+        title: "What `proofmark verify --format json` prints",
+        root: of_output::<crate::verify::format::Document<'static>>,
     },
 ];
 
@@ -272,7 +284,9 @@ mod tests {
 
     #[test]
     fn the_text_is_the_same_every_time_and_has_no_loose_ends() {
-        assert_eq!(names(), ["suite", "record", "trajectory", "manifest", "summary", "telemetry", "replay", "diff"]);
+        let files = ["suite", "record", "trajectory", "manifest", "summary", "telemetry", "replay"];
+        let printed = ["diff", "verify-replay", "verify"];
+        assert_eq!(names(), [&files[..], &printed[..]].concat());
         for name in names() {
             let first = text(name).unwrap();
             assert_eq!(Some(&first), text(name).as_ref());

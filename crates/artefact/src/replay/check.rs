@@ -48,6 +48,7 @@ pub fn verify(target: &Target, options: &Options) -> Outcome {
         lines: Vec::new(),
         report: target.shown.clone(),
         root: None,
+        root_path: None,
         verdict: Vec::new(),
         worktree: None,
     };
@@ -79,6 +80,7 @@ fn fill(outcome: &mut Outcome, target: &Target, options: &Options) -> Result<(),
         trouble(error.to_string(), hint)
     })?;
     outcome.root = Some(shown(&root.path, &options.cwd));
+    outcome.root_path = Some(root.path.clone());
     if let Some(note) = root.note {
         outcome.lines.push(Line::new(Where::Block, "root", Status::Skip).note(note));
     }

@@ -160,7 +160,7 @@ pub fn build(facts: Facts<'_>) -> Block {
             requested: manifest.conditions.requested.clone(),
         },
         git_dirty: first.git_dirty,
-        inputs: inputs(&suite, ground, manifest, &facts.hub_files, &facts.programs),
+        inputs: inputs(&suite, &|path| ground.path_of(path), manifest, &facts.hub_files, &facts.programs),
         invocations: if facts.starts.len() > 1 { facts.starts.to_vec() } else { Vec::new() },
         invoked_at: first.invoked_at,
         judge_cache_integrity_events: Vec::new(),
@@ -186,10 +186,11 @@ pub fn build(facts: Facts<'_>) -> Block {
     }
 }
 
-/// Every input once: the suite, the datasets in the suite's order, what the manifest lists, then programs.
-fn inputs(
+/// Every input once: the suite, the datasets in the suite's order, what the manifest lists, then programs. `path_of` turns
+/// a path of the suite to one from the root.
+pub(crate) fn inputs(
     suite: &SuiteEntry,
-    ground: &Ground,
+    path_of: &dyn Fn(&str) -> String,
     manifest: &Manifest,
     hub_files: &[Vec<HubFile>],
     programs: &[(Role, String, Digest)],
@@ -211,7 +212,7 @@ fn inputs(
     };
     for (at, dataset) in manifest.datasets.iter().enumerate() {
         match (&dataset.path, &dataset.repo) {
-            (Some(path), _) => add(file(Role::Dataset, Some(ground.path_of(path)), dataset.digest, HashMode::Raw)),
+            (Some(path), _) => add(file(Role::Dataset, Some(path_of(path)), dataset.digest, HashMode::Raw)),
             (None, Some(repo)) => add(Input {
                 files: hub_files.get(at).cloned().unwrap_or_default(),
                 hash: dataset.digest,
@@ -226,11 +227,14 @@ fn inputs(
         }
     }
     // The manifest's list has each of them once; it can be long.
-    all.extend(manifest.assets.iter().map(|asset: &AssetEntry| {
-        file(role_of(asset.role), Some(ground.path_of(&asset.path)), asset.digest, asset.mode)
-    }));
+    all.extend(
+        manifest
+            .assets
+            .iter()
+            .map(|asset: &AssetEntry| file(role_of(asset.role), Some(path_of(&asset.path)), asset.digest, asset.mode)),
+    );
     for (role, path, digest) in programs {
-        let input = file(*role, Some(ground.path_of(path)), *digest, HashMode::Raw);
+        let input = file(*role, Some(path_of(path)), *digest, HashMode::Raw);
         if !all.contains(&input) {
             all.push(input);
         }

@@ -68,6 +68,8 @@ pub enum AssetRole {
     Attachment,
     Brief,
     Model,
+    /// Answers that were there already and are scored. Their path is a name alone: where they are does not count.
+    Outputs,
     Prompt,
     Scorer,
     System,

@@ -56,6 +56,11 @@ impl Class {
         Self::EndpointDown,
     ];
 
+    /// The class that a word in records names.
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.as_str() == word)
+    }
+
     /// The word in records.
     pub fn as_str(self) -> &'static str {
         match self {

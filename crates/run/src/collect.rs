@@ -28,6 +28,8 @@ pub struct Finished {
     pub condition: usize,
     pub status: Status,
     pub error_class: Option<String>,
+    /// The program of a scorer failed, which may go otherwise the next time.
+    pub program_failed: bool,
     pub usage: Usage,
     pub answered_by: Option<String>,
     pub verdicts: Vec<Verdict>,

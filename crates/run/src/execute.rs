@@ -26,7 +26,7 @@ use crate::prompt::PromptError;
 use crate::publish::{PublishError, draft_manifest, publish};
 use crate::ready::Ready;
 use crate::resume::{self, ResumeError};
-use crate::sample::{RecordError, finish_sample};
+use crate::sample::{Programs, RecordError, Scoring, finish_sample};
 use crate::source::{Source, SourceError, Unit};
 use crate::telemetry::Telemetry;
 use crate::witness::{Invocation, Witness};
@@ -342,8 +342,9 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
         }
         let unit = Unit { journalled: None, ..unit };
         shared.purse.note(unit.model, journalled.reply.usage());
-        let run_dir = &shared.run_dir;
-        return Ok(Some(finish_sample(ready, run_dir, &unit, key, &request, fingerprint, journalled.reply).await?));
+        return Ok(Some(
+            finish_sample(ready, shared.scoring(), &unit, key, &request, fingerprint, journalled.reply).await?,
+        ));
     }
     let (done, samples) = (0, 0);
     let open = shared.purse.open().map_err(|spent| RunError::Budget { spent, done, samples })?;
@@ -383,7 +384,7 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
     // Journalled before it is scored: an answer that came is never asked for again.
     let entry = Entry { fingerprint, ordinal: unit.ordinal, reply };
     shared.journal.append(&entry).map_err(RunError::Append)?;
-    Ok(Some(finish_sample(ready, &shared.run_dir, &unit, key, &request, fingerprint, entry.reply).await?))
+    Ok(Some(finish_sample(ready, shared.scoring(), &unit, key, &request, fingerprint, entry.reply).await?))
 }
 
 impl Shared {
@@ -406,5 +407,9 @@ impl Shared {
 
     fn has_failed(&self) -> bool {
         self.window.is_closed()
+    }
+
+    fn scoring(&self) -> Scoring<'_> {
+        Scoring { run_dir: &self.run_dir, programs: Programs::Run }
     }
 }

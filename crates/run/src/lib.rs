@@ -6,6 +6,7 @@
 //! - `lanes` one queue for each endpoint; [`budget`] what may be spent; `telemetry` every attempt; [`attach`] files of rows;
 //! - [`journal`] what came back, before it counts; [`outputs`] the pictures in it; [`resume`] going on after a kill;
 //! - [`collect`] records put back in order; [`publish`] the final files;
+//! - [`rescore`] a finished run scored once more, to see whether its numbers follow; `recorded` replies out of records;
 //! - [`witness`] what happened this time; [`git`] the repository that holds the suite.
 
 pub mod attach;
@@ -20,6 +21,8 @@ pub mod outputs;
 pub mod prompt;
 pub mod publish;
 pub mod ready;
+mod recorded;
+pub mod rescore;
 pub mod resume;
 mod sample;
 pub mod scorer;

@@ -47,7 +47,7 @@ pub fn publish(
     mut manifest: Manifest,
     collected: Collected,
 ) -> Result<(Manifest, Summary), PublishError> {
-    fill_in(&mut manifest, &collected);
+    fill_in(&mut manifest, collected.done, &collected.status_counts, &collected.effective);
     let mut artifacts = BTreeMap::new();
     let mut commit = |name: &'static str, file: AtomicFile| -> Result<(), PublishError> {
         let digest = file.commit().map_err(|source| PublishError::io(&claim.dir().join(name), source))?;
@@ -90,7 +90,7 @@ fn config_text(plan: &json::Value) -> String {
     )
 }
 
-fn encode<T: serde::Serialize>(name: &'static str, value: &T) -> Result<Vec<u8>, PublishError> {
+pub(crate) fn encode<T: serde::Serialize>(name: &'static str, value: &T) -> Result<Vec<u8>, PublishError> {
     let mut bytes = json::to_vec(value).map_err(|source| PublishError::Encode { name, source })?;
     bytes.push(b'\n');
     Ok(bytes)
@@ -108,13 +108,18 @@ fn write(claim: &Claim, name: &str, bytes: &[u8]) -> Result<AtomicFile, PublishE
 }
 
 /// Fills in what is known only when every record is there.
-fn fill_in(manifest: &mut Manifest, collected: &Collected) {
+pub(crate) fn fill_in(
+    manifest: &mut Manifest,
+    done: u64,
+    status_counts: &BTreeMap<Status, u64>,
+    conditions_scored: &[bool],
+) {
     let Conditions { effective, requested } = &mut manifest.conditions;
-    let scored = requested.iter().zip(&collected.effective).filter(|(_, scored)| **scored);
+    let scored = requested.iter().zip(conditions_scored).filter(|(_, scored)| **scored);
     *effective = scored.map(|(id, _)| id.clone()).collect();
-    manifest.record_count = collected.done;
+    manifest.record_count = done;
     // Every status is there, also with 0: readers need no special case.
-    let count = |status: &Status| collected.status_counts.get(status).copied().unwrap_or(0);
+    let count = |status: &Status| status_counts.get(status).copied().unwrap_or(0);
     manifest.status_counts = Status::ALL.iter().map(|status| (status.as_str().to_owned(), count(status))).collect();
 }
 
@@ -153,7 +158,7 @@ pub fn draft_manifest(ready: &Ready, version: &str, platform: &Platform) -> Mani
     let (major, minor, micro) = char::UNICODE_VERSION;
     Manifest {
         artifacts: BTreeMap::<String, Digest>::new(),
-        assets: ready.attachments.entries().chain(ready.assets.entries()).collect(),
+        assets: ready.asset_entries(),
         command: None,
         conditions: Conditions { effective: Vec::new(), requested },
         created_at: ready.run_id.spine(0),

@@ -59,6 +59,8 @@ pub struct Ready {
     pub tools: Vec<Tools>,
     /// By task.
     pub scorers: Vec<Vec<Scorer>>,
+    /// The answers that are scored when no model is asked; empty for a run that asks.
+    pub outputs: Vec<AssetEntry>,
 }
 
 /// The tools of a task, and their canonical text.
@@ -138,16 +140,13 @@ impl Ready {
             (has_references || !task.dataset.files.is_empty()).then_some((prepared, has_references))
         });
         let attachments = Attachments::load(with_files, &root)?;
-        let digests: Vec<Digest> = datasets.iter().map(|prepared| prepared.digest).collect();
-        let mut entries: Vec<AssetEntry> = attachments.entries().collect();
-        entries.extend(assets.entries());
-        let run_id = run_id(&proofmark_canon::to_value(&plan)?, &digests, &entries)?;
         let serving = plan.models.iter().map(serving).collect::<Result<_, _>>()?;
         let tools = plan.tasks.iter().map(|task| tools(&task.tools)).collect::<Result<_, _>>()?;
         let prices = plan.models.iter().map(price::of).collect();
-        let ready = Self {
+        let mut ready = Self {
             plan,
-            run_id,
+            // Made below, from everything else that is here.
+            run_id: RunId::from_digest(&file.digest()),
             root,
             suite: (suite_path.to_owned(), file.digest()),
             assets,
@@ -160,10 +159,37 @@ impl Ready {
             prices,
             tools,
             scorers,
+            outputs: Vec::new(),
         };
+        ready.run_id = ready.identity()?;
         ready.sample_count().ok_or(ReadyError::TooLarge)?;
         ready.try_prompts(&file)?;
         Ok(ready)
+    }
+
+    /// Everything besides the suite and its datasets that the run is made from, as the manifest lists it.
+    pub fn asset_entries(&self) -> Vec<AssetEntry> {
+        let mut entries: Vec<AssetEntry> = self.attachments.entries().collect();
+        entries.extend(self.assets.entries());
+        entries.extend(self.outputs.iter().cloned());
+        entries
+    }
+
+    /// Makes the run one that scores these answers: another run than the one that would ask.
+    pub(crate) fn add_outputs(&mut self, outputs: Vec<AssetEntry>) -> Result<(), EncodeError> {
+        self.outputs = outputs;
+        self.run_id = self.identity()?;
+        Ok(())
+    }
+
+    /// Whether answers are given and no model is asked.
+    pub fn is_given(&self) -> bool {
+        !self.outputs.is_empty()
+    }
+
+    fn identity(&self) -> Result<RunId, EncodeError> {
+        let digests: Vec<Digest> = self.datasets.iter().map(|prepared| prepared.digest).collect();
+        run_id(&proofmark_canon::to_value(&self.plan)?, &digests, &self.asset_entries())
     }
 
     /// How many samples the run has.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use proofmark_artefact::record::{
-    InputRef, Output, RECORD_SCHEMA, RecordRef, SCORER_ERROR, SampleError, Score, Status, output_fingerprint,
+    InputRef, Output, RECORD_SCHEMA, Record, RecordRef, SCORER_ERROR, SampleError, Score, Status, output_fingerprint,
 };
 use proofmark_artefact::stats::Verdict;
 use proofmark_artefact::trajectory::{Step, Trajectory};
@@ -24,10 +24,25 @@ pub struct RecordError {
     source: EncodeError,
 }
 
+/// Where an answer's pictures are, and who judges it.
+#[derive(Clone, Copy)]
+pub(crate) struct Scoring<'a> {
+    pub(crate) run_dir: &'a Path,
+    pub(crate) programs: Programs<'a>,
+}
+
+/// What becomes of scorers that start a program.
+#[derive(Clone, Copy)]
+pub(crate) enum Programs<'a> {
+    Run,
+    /// They are not started: what this record says of them stands.
+    Recorded(&'a Record),
+}
+
 /// Scores a reply and encodes its record, and its trajectory when evidence is on.
 pub(crate) async fn finish_sample(
     ready: &Ready,
-    run_dir: &Path,
+    scoring: Scoring<'_>,
     unit: &Unit,
     key: SampleKey,
     request: &Request,
@@ -37,13 +52,15 @@ pub(crate) async fn finish_sample(
     let (mut status, usage) = (reply.status(), reply.usage());
     let (output, finish_reason, mut error) = reply.into_parts();
     let mut scores = Vec::new();
+    let mut program_failed = false;
     if let Some(output) = &output {
-        match score_all(ready, run_dir, unit, &key, request, output).await {
+        match score_all(ready, scoring, unit, &key, request, output).await {
             Ok(all) => scores = all,
             // An answer that could not be scored is not an answer that failed: it has no score at all.
             Err(failed) => {
                 status = Status::Error;
-                error = Some(failed);
+                program_failed = failed.is_of_program;
+                error = Some(failed.error);
             }
         }
     }
@@ -107,6 +124,7 @@ pub(crate) async fn finish_sample(
         condition: unit.condition,
         status,
         error_class: error.map(|error| error.class),
+        program_failed,
         usage,
         answered_by: output.and_then(|output| output.answered_by),
         verdicts: scores.iter().map(Verdict::from).collect(),
@@ -115,15 +133,23 @@ pub(crate) async fn finish_sample(
     })
 }
 
+/// No verdict, and whose fault that is.
+struct NotScored {
+    error: SampleError,
+    /// A program failed, which may go otherwise the next time.
+    is_of_program: bool,
+}
+
 async fn score_all(
     ready: &Ready,
-    run_dir: &Path,
+    scoring: Scoring<'_>,
     unit: &Unit,
     key: &SampleKey,
     request: &Request,
     output: &Output,
-) -> Result<Vec<Score>, SampleError> {
+) -> Result<Vec<Score>, NotScored> {
     let item = &unit.work.item;
+    let run_dir = scoring.run_dir;
     let images: Vec<AnswerImage<'_>> = output.images.iter().map(|facts| AnswerImage { facts, run_dir }).collect();
     let answer = Answer {
         text: &output.answer(),
@@ -137,19 +163,41 @@ async fn score_all(
     };
     let scorers = &ready.scorers[unit.work.task];
     let mut scores = Vec::with_capacity(scorers.len());
-    for scorer in scorers {
+    let mut of_programs = None;
+    for (at, scorer) in scorers.iter().enumerate() {
+        if let (Programs::Recorded(record), true) = (scoring.programs, scorer.is_program()) {
+            match record.scores.get(at).filter(|score| score.scorer == scorer.name()) {
+                Some(score) => scores.push(score.clone()),
+                // Without scores, the record's error is this program's or that of a scorer behind it.
+                None => {
+                    of_programs = of_programs.or(record.error.clone()).or_else(|| {
+                        let message = format!("the record has no score of scorer `{}`", scorer.name());
+                        Some(SampleError { class: SCORER_ERROR.to_owned(), message })
+                    });
+                }
+            }
+            continue;
+        }
         let verdict = match scorer.score_now(&answer) {
             Some(verdict) => verdict,
             None => scorer.score(&answer).await,
         };
-        let verdict = verdict.map_err(|error| SampleError {
-            class: SCORER_ERROR.to_owned(),
-            message: match error {
-                // It names the scorer itself.
-                ScoreError::Command(error) => error.to_string(),
-                other => format!("scorer `{}`: {other}", scorer.name()),
+        let verdict = verdict.map_err(|error| NotScored {
+            is_of_program: matches!(error, ScoreError::Command(_)),
+            error: SampleError {
+                class: SCORER_ERROR.to_owned(),
+                message: match error {
+                    // It names the scorer itself.
+                    ScoreError::Command(error) => error.to_string(),
+                    other => format!("scorer `{}`: {other}", scorer.name()),
+                },
             },
-        })?;
+        });
+        let verdict = match (verdict, &of_programs) {
+            // A program before it had failed, so that nobody asked this one.
+            (Err(failed), Some(error)) if failed.error != *error => break,
+            (verdict, _) => verdict?,
+        };
         scores.push(Score {
             explanation: verdict.explanation,
             passed: verdict.passed,
@@ -157,5 +205,8 @@ async fn score_all(
             value: verdict.value,
         });
     }
-    Ok(scores)
+    match of_programs {
+        Some(error) => Err(NotScored { error, is_of_program: true }),
+        None => Ok(scores),
+    }
 }

@@ -124,6 +124,8 @@ pub enum Role {
     Attachment,
     Brief,
     Model,
+    /// Answers that were there already and were scored.
+    Outputs,
     Prompt,
     Scorer,
     System,

@@ -247,6 +247,7 @@ fn role_of(role: AssetRole) -> Role {
         AssetRole::Attachment => Role::Attachment,
         AssetRole::Brief => Role::Brief,
         AssetRole::Model => Role::Model,
+        AssetRole::Outputs => Role::Outputs,
         AssetRole::Prompt => Role::Prompt,
         AssetRole::Scorer => Role::Scorer,
         AssetRole::System => Role::System,

@@ -79,6 +79,11 @@ impl Scorer {
         &self.name
     }
 
+    /// Whether judging starts a program, which may do anything.
+    pub fn is_program(&self) -> bool {
+        matches!(self.kind, Kind::Command(_))
+    }
+
     /// Judges an answer at once, or returns `None` when that needs another process or takes long.
     pub fn score_now(&self, answer: &Answer<'_>) -> Option<Result<Verdict, ScoreError>> {
         let reads_text = !matches!(self.kind, Kind::Image(_) | Kind::ImageHash(_) | Kind::Command(_));

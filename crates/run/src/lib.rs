@@ -7,6 +7,7 @@
 //! - [`journal`] what came back, before it counts; [`outputs`] the pictures in it; [`resume`] going on after a kill;
 //! - [`collect`] records put back in order; [`publish`] the final files;
 //! - [`rescore`] a finished run scored once more, to see whether its numbers follow; `recorded` replies out of records;
+//! - [`ladder`] the upper rungs of verification;
 //! - [`witness`] what happened this time; [`git`] the repository that holds the suite.
 
 pub mod attach;
@@ -16,6 +17,7 @@ pub mod dataset;
 pub mod execute;
 pub mod git;
 pub mod journal;
+pub mod ladder;
 mod lanes;
 pub mod outputs;
 pub mod prompt;

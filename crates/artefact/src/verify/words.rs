@@ -23,8 +23,8 @@ pub(super) fn proves(reached: Option<Rung>, gaps: &[String], live: Option<&LiveR
         }
         Some(Rung::Live) => match live {
             Some(live) => format!(
-                "what is recorded is what the harness makes of the recorded responses, and {} of {} samples that were \
-                 asked again pass or fail as recorded ({} to {} with 95 % confidence)",
+                "every score and total follows from the recorded answers, and {} of {} samples that were asked again \
+                 pass or fail as recorded ({} to {} with 95 % confidence)",
                 live.outcome.agree,
                 live.outcome.of,
                 percent(live.outcome.interval.low),

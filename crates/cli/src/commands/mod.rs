@@ -15,4 +15,5 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod validate;
+pub(crate) mod verify;
 pub(crate) mod verify_replay;

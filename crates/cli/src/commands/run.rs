@@ -182,7 +182,7 @@ fn execute(
 }
 
 /// Turns true at the first Ctrl-C; a second one ends the process at once.
-fn stop_on_interrupt() -> watch::Receiver<bool> {
+pub(super) fn stop_on_interrupt() -> watch::Receiver<bool> {
     let (sender, receiver) = watch::channel(false);
     let listen = move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
@@ -357,7 +357,7 @@ fn dry_run(ready: &Ready, args: &RunArgs, settings: &Settings) -> Result<Exit, F
     Ok(Exit::Holds)
 }
 
-fn ready_failure(error: &ReadyError, suite: &Path) -> Failure {
+pub(super) fn ready_failure(error: &ReadyError, suite: &Path) -> Failure {
     let hint = match error {
         ReadyError::Dataset(error) => error.hint(),
         ReadyError::Attach(_) => Some("rows name files relative to the suite's root (`--root`)".to_owned()),

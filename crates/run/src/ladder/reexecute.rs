@@ -5,11 +5,10 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use proofmark_artefact::manifest::{Manifest, Platform};
+use proofmark_artefact::manifest::{AssetRole, Manifest, Platform};
 use proofmark_artefact::replay::Status;
 use proofmark_artefact::store::{OnExisting, RunDir, names};
 use proofmark_artefact::verify::{Check, Climb, Rung};
-use proofmark_canon::Digest;
 use proofmark_model::cassette::store::Store;
 use tokio::sync::watch;
 
@@ -73,13 +72,13 @@ pub fn climb_reexecution(mut ready: Ready, dir: &Path, how: Reexecution<'_>) -> 
         report_failure(&error, how.cassette, &mut climb);
         return climb;
     }
-    compare(dir, &again, &manifest, &mut climb);
+    compare(dir, &again, &mut climb);
     climb
 }
 
 /// Why it is not even tried.
 fn hindrance(ready: &Ready, manifest: &Manifest, how: &Reexecution<'_>) -> Option<String> {
-    if manifest.assets.iter().any(|asset| asset.role == proofmark_artefact::manifest::AssetRole::Outputs) {
+    if manifest.assets.iter().any(|asset| asset.role == AssetRole::Outputs) {
         return Some("the answers were given and no model was asked: there is nothing to execute again".to_owned());
     }
     if ready.run_id != manifest.run_id {
@@ -126,7 +125,7 @@ fn damaged(cassette: &Path) -> Vec<(String, String)> {
 }
 
 /// Every file of plane 1, byte by byte, and the pictures by their names, which are their digests.
-fn compare(dir: &Path, again: &Path, manifest: &Manifest, climb: &mut Climb) {
+fn compare(dir: &Path, again: &Path, climb: &mut Climb) {
     for name in names::PLANE_1 {
         let is_there = [dir, again].map(|folder| folder.join(name).is_file());
         let check = |status| Check::of(name, "comes out byte for byte", status);
@@ -157,10 +156,6 @@ fn compare(dir: &Path, again: &Path, manifest: &Manifest, climb: &mut Climb) {
         [Err(error), _] | [_, Err(error)] => {
             climb.push(Check::of(names::OUTPUTS, "made again", Status::Unchecked).note(error.to_string()));
         }
-    }
-    let recorded = manifest.artifacts.get(names::RECORDS).map(Digest::to_string);
-    if let Some(check) = climb.checks.iter_mut().find(|check| check.file.as_deref() == Some(names::RECORDS)) {
-        check.actual = check.actual.take().or(recorded.filter(|_| check.status == Status::Ok));
     }
 }
 

@@ -439,7 +439,7 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub live: Option<u64>,
     /// Choose the live samples with this seed, to repeat an earlier choice [default: chance]
-    #[arg(long, value_name = "S", requires = "live")]
+    #[arg(long, value_name = "S", requires = "live", value_parser = clap::value_parser!(u64).range(..1 << 53))]
     pub seed: Option<u64>,
     /// Ask no further live sample when this many US dollars might be exceeded
     #[arg(long, value_name = "USD", value_parser = parse_money, requires = "live")]

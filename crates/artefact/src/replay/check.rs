@@ -39,19 +39,7 @@ const MAX_SIDECAR: u64 = 64 << 20;
 
 /// Checks one report. What could not be looked at is part of the outcome too.
 pub fn verify(target: &Target, options: &Options) -> Outcome {
-    let mut outcome = Outcome {
-        answer: Answer::CannotCheck,
-        backfilled: false,
-        commit: None,
-        error: None,
-        head: None,
-        lines: Vec::new(),
-        report: target.shown.clone(),
-        root: None,
-        root_path: None,
-        verdict: Vec::new(),
-        worktree: None,
-    };
+    let mut outcome = Outcome::new(&target.shown);
     if let Err(trouble) = fill(&mut outcome, target, options) {
         outcome.verdict = vec!["nothing could be checked".to_owned()];
         outcome.answer = Answer::CannotCheck;

@@ -115,6 +115,25 @@ pub struct Outcome {
     pub worktree: Option<Answer>,
 }
 
+impl Outcome {
+    /// Nothing was looked at yet.
+    pub(crate) fn new(report: &str) -> Self {
+        Self {
+            answer: Answer::CannotCheck,
+            backfilled: false,
+            commit: None,
+            error: None,
+            head: None,
+            lines: Vec::new(),
+            report: report.to_owned(),
+            root: None,
+            root_path: None,
+            verdict: Vec::new(),
+            worktree: None,
+        }
+    }
+}
+
 /// What a block says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Head {

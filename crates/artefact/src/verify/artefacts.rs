@@ -10,8 +10,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use proofmark_canon::Digest;
-use proofmark_canon::json::check_canonical;
+use proofmark_canon::json::{self, check_canonical};
+use proofmark_canon::{Digest, Value};
 
 use super::hashing::{Hashed, Seen, hash_all};
 use super::inventory::{Inventory, what_is};
@@ -57,14 +57,20 @@ pub fn climb_artefacts(dir: &Path, whole: Whole, version: &str) -> Climb {
         return Climb::open(Rung::Artefacts, "run directory", "the files of the run are not beside the report");
     }
     inventory.report(&mut climb);
-    let block = match load_sidecar(dir, &inventory) {
-        Ok(block) => block,
+    let (block, unknown) = match load_sidecar(dir, &inventory, version) {
+        Ok(loaded) => loaded,
         Err(why) => {
             climb.push(Check::of(names::REPLAY, "replay block", Status::Fail).note(why));
             return climb;
         }
     };
     climb.settle(names::REPLAY, "canonical and of its schema", Ok(()));
+    if unknown == Unknown::Some {
+        let note =
+            format!("version {} wrote fields that {version} does not know", excerpt(&block.proofmark_version, 40));
+        climb.push(Check::of(names::REPLAY, "all fields known", Status::Skip).note(note));
+        climb.add_gap(format!("fields of {} that this version does not know were not checked", names::REPLAY));
+    }
     if block.backfilled {
         climb.push(
             Check::of(names::REPLAY, "artifacts", Status::Unchecked)
@@ -90,7 +96,8 @@ pub fn climb_artefacts(dir: &Path, whole: Whole, version: &str) -> Climb {
 /// Where the suite of a run has its files, given the root of the sidecar; `None` when the two files do not say.
 pub fn suite_root(dir: &Path, root: &Path) -> Option<PathBuf> {
     let inventory = Inventory::read(dir).ok()?;
-    let block = load_sidecar(dir, &inventory).ok()?;
+    // Unknown fields do not matter here.
+    let (block, _) = load_sidecar(dir, &inventory, "").ok()?;
     let run = RunDir::open(dir).ok()?;
     let prefix = witness::prefix(&block, run.manifest());
     // A recorded path never leaves the root.
@@ -98,8 +105,15 @@ pub fn suite_root(dir: &Path, root: &Path) -> Option<PathBuf> {
     Some(prefix.map_or_else(|| root.to_owned(), |prefix| prefix.under(root)))
 }
 
-/// Reads the sidecar, which must be written as we write it.
-fn load_sidecar(dir: &Path, inventory: &Inventory) -> Result<Block, String> {
+/// Whether a sidecar has fields that we do not write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unknown {
+    None,
+    Some,
+}
+
+/// Reads the sidecar, which must be written as we write it. Only another version may have written more.
+fn load_sidecar(dir: &Path, inventory: &Inventory, version: &str) -> Result<(Block, Unknown), String> {
     match inventory.entries.get(names::REPLAY) {
         Some(metadata) if metadata.is_file() => {}
         Some(metadata) => return Err(format!("this is {}, expected a file; it was not read", what_is(metadata))),
@@ -109,9 +123,34 @@ fn load_sidecar(dir: &Path, inventory: &Inventory) -> Result<Block, String> {
     let body = bytes.strip_suffix(b"\n").ok_or("the file has no line end; expected canonical JSON and one line end")?;
     check_canonical(body).map_err(|why| format!("the file is {why}; expected canonical JSON and one line end"))?;
     // Positions are told, contents are not: the message may quote them.
-    serde_json::from_slice(body).map_err(|error| {
+    let block: Block = serde_json::from_slice(body).map_err(|error| {
         format!("the block does not have the fields and types of its schema (column {})", error.column())
-    })
+    })?;
+    let ours = json::to_vec(&block).map_err(|error| error.to_string())?;
+    if ours == body {
+        return Ok((block, Unknown::None));
+    }
+    if block.proofmark_version == version {
+        return Err("the block has other fields than its schema".to_owned());
+    }
+    let [ours, theirs] = [ours.as_slice(), body].map(json::parse);
+    match (ours, theirs) {
+        (Ok(ours), Ok(theirs)) if holds(&theirs, &ours) => Ok((block, Unknown::Some)),
+        _ => Err("the block lacks fields of its schema".to_owned()),
+    }
+}
+
+/// Whether everything of a value stands in another one, which may have more members.
+fn holds(whole: &Value, part: &Value) -> bool {
+    match (whole, part) {
+        (Value::Object(whole), Value::Object(part)) => {
+            part.iter().all(|(name, value)| whole.get(name).is_some_and(|found| holds(found, value)))
+        }
+        (Value::Array(whole), Value::Array(part)) => {
+            whole.len() == part.len() && whole.iter().zip(part).all(|(whole, part)| holds(whole, part))
+        }
+        _ => whole == part,
+    }
 }
 
 /// Looks at every name that is pinned or is there, and returns the files to hash.

@@ -5,11 +5,26 @@ use std::path::Path;
 
 use super::ladder::{Check, Climb, Rung};
 use crate::replay::{self, Answer, Line, Options, Status, Target, Where};
+use crate::store::names;
 
 /// Checks the inputs. The outcome of `verify-replay` comes with it: it knows where the root is.
 pub fn climb_inputs(target: &Target, options: &Options) -> (Climb, replay::Outcome) {
+    if let Some(climb) = refuse_links(target) {
+        return (climb, replay::Outcome::new(&target.shown));
+    }
     let outcome = replay::verify(target, options);
     (climb_of(target, &outcome), outcome)
+}
+
+/// The two files of a run directory are files: a link may lead to anything, and nothing of that is looked at.
+fn refuse_links(target: &Target) -> Option<Climb> {
+    let of_run = [(&target.sidecar, names::REPLAY), (&target.markdown, names::REPORT_MD)];
+    let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+    let (_, name) = of_run.into_iter().find(|(path, name)| path.ends_with(name) && is_link(path))?;
+    let mut climb = Climb::new(Rung::Inputs);
+    let note = "this is a symbolic link, expected a file; it was not read";
+    climb.push(Check::of(name, "kind of file", Status::Fail).note(note));
+    Some(climb)
 }
 
 fn climb_of(target: &Target, outcome: &replay::Outcome) -> Climb {
@@ -54,6 +69,7 @@ fn check_of(line: &Line, target: &Target, sidecar: &str) -> Check {
         Where::Block => (Some(sidecar.to_owned()), ""),
         Where::Markdown => (Some(name_of(&target.markdown)), ""),
         Where::Worktree => (line.path.clone(), " in the work tree"),
+        Where::Commit if line.field == "commit" => (None, ""),
         Where::Commit => (line.path.clone(), " at the commit"),
     };
     let mut note = line.note.clone();

@@ -195,7 +195,7 @@ pub struct Outcome {
     pub proves: String,
     /// The highest rung that holds with all below it; 0 for none.
     pub reached: u8,
-    /// As the manifest has it; null when there is no manifest to read.
+    /// As the manifest has it; null below rung 2.
     #[schemars(with = "Option<String>")]
     pub run_id: Option<RunId>,
     /// Every rung that was tried, from the first.

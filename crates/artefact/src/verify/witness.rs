@@ -289,5 +289,9 @@ fn derived_report(dir: &Path, block: &Block, summary: &Summary, version: &str) -
     }
     let line =
         1 + bytes.iter().zip(rendered.as_bytes()).take_while(|(a, b)| a == b).filter(|(a, _)| **a == b'\n').count();
-    check(Status::Fail).line(Some(line as u64)).note(format!("line {line} is not what the two give"))
+    check(Status::Fail).line(Some(line as u64)).note(format!(
+        "line {line} is not what {} and {} give",
+        names::REPLAY,
+        names::SUMMARY
+    ))
 }

@@ -34,7 +34,7 @@ pub(super) fn proves(reached: Option<Rung>, gaps: &[String], live: Option<&LiveR
         },
     };
     if !gaps.is_empty() {
-        text.push_str(&format!("; except that {}", gaps.join("; ")));
+        text.push_str(&format!("; left open: {}", gaps.join("; ")));
     }
     text
 }
@@ -77,6 +77,6 @@ mod tests {
             }
         }
         let text = proves(Some(Rung::Inputs), &["1 of 5 inputs could not be checked".to_owned()], None);
-        assert!(text.ends_with("; except that 1 of 5 inputs could not be checked"), "{text}");
+        assert!(text.ends_with("; left open: 1 of 5 inputs could not be checked"), "{text}");
     }
 }

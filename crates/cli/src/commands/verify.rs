@@ -119,8 +119,11 @@ impl Climber<'_> {
         };
         let whole = if Path::new(&target.shown).is_dir() { Whole::Demanded } else { Whole::NotDemanded };
         let artefacts = climb_artefacts(dir, whole, VERSION);
-        outcome.run_id = RunDir::open(dir).ok().map(|run| run.manifest().run_id);
-        if !outcome.climb(artefacts) || !self.wants(Rung::Scores) {
+        let holds = outcome.climb(artefacts);
+        if holds {
+            outcome.run_id = RunDir::open(dir).ok().map(|run| run.manifest().run_id);
+        }
+        if !holds || !self.wants(Rung::Scores) {
             return Ok(());
         }
         let root = replayed.root_path.as_deref().and_then(|root| suite_root(dir, root));

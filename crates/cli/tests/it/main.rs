@@ -36,4 +36,6 @@ mod strictness;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod verify;
+#[cfg(test)]
 mod witness;

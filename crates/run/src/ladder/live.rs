@@ -16,7 +16,7 @@ use proofmark_artefact::suite::plan::{Plan, ScorerPlan};
 use proofmark_artefact::text::excerpt;
 use proofmark_artefact::verify::{Agreement, Check, Climb, LiveReport, Rung};
 use proofmark_canon::seed::Stream;
-use proofmark_model::{Ask, AttemptLog, Hint, Stop};
+use proofmark_model::{Ask, AttemptLog, Hint, Stop, price};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
@@ -64,6 +64,13 @@ pub fn climb_live(ready: Ready, dir: &Path, how: Live<'_>) -> (Climb, Option<Liv
         if let Err(stop) = ready.models[*at].check_ready() {
             return open(told(&stop));
         }
+    }
+    let priceless = |at: &&usize| ready.prices[**at].is_none() && !price::is_free(&ready.plan.models[**at]);
+    if let Some(at) = models.iter().find(priceless).filter(|_| how.budget.cost_usd.is_some()) {
+        return open(format!(
+            "the price of `{}` is not known, so what it costs cannot be limited",
+            ready.plan.models[*at].id
+        ));
     }
     let chosen = choose(&Grid::of(&ready, models), how.samples, how.seed);
     match ask_all(ready, dir, &chosen, &how) {

@@ -66,7 +66,6 @@ fn a_run_that_was_only_repinned_still_holds() {
 #[test]
 fn a_better_score_with_every_digest_made_right_is_found_by_scoring_again() {
     let env = live_run();
-    let mut edited = None;
     let lines: Vec<String> = env.text("run/records.jsonl").lines().map(ToOwned::to_owned).collect();
     let line = lines.iter().position(|line| line.contains("\"passed\":false")).expect("an answer that failed");
     forge_records(&env, |mut lines| {
@@ -76,7 +75,6 @@ fn a_better_score_with_every_digest_made_right_is_found_by_scoring_again() {
     });
     remake(&env.path("run"));
     repin(&env.path("run"));
-    edited.get_or_insert(line);
     env.run(&["verify", "run", "--rung", "2"]).expect(0).says(&["reached: rung 2 of 5 (artefacts)"]);
     let place = format!("FAIL  records.jsonl:{}: scores[0]", line + 1);
     let ran = env.run(&["verify", "run"]).expect(1);

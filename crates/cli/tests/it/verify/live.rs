@@ -2,7 +2,6 @@
 
 use proofmark_model::offline::Script;
 use proofmark_serve::mock::{Answers, Config};
-use serde_json::Value;
 
 use crate::live::{call_live, env, provider, questions, suite};
 
@@ -67,8 +66,6 @@ fn what_live_samples_need_is_said_when_it_is_missing() {
     env.run(&["verify", "run", "--rung", "5"]).expect(2).complains(&["--live K"]);
     env.run(&["verify", "run", "--rung", "2", "--live", "1"]).expect(2).complains(&["`--rung 2` stops below"]);
     env.run(&["verify", "run", "--seed", "1"]).expect(2);
-    let priceless =
-        call_live(&env, &server, &["verify", "run", "--live", "1", "--max-cost", "1", "--format", "json"]).run();
-    let document: Value = priceless.json();
-    assert_eq!(document["format"], "proofmark.verify");
+    let limited = ["verify", "run", "--live", "1", "--max-cost", "1"];
+    call_live(&env, &server, &limited).run().expect(2).says(&["the price of `m` is not known"]);
 }

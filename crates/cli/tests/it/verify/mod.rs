@@ -17,12 +17,16 @@ use proofmark_artefact::verify::{Demand, Outcome, Rung};
 use proofmark_serve::mock::{Config, Faults, Times};
 use proofmark_testkit::command::TestEnv;
 
-use crate::live::{call_live, env, provider, questions, suite};
+use crate::live::{call_live, env, provider, suite};
 
 /// A run over HTTP with retries, evidence, telemetry and request ids, in `run`.
 pub(crate) fn live_run() -> TestEnv {
     let env = env();
-    questions(&env, 12);
+    // Every third answer is wrong: a forger needs something to improve.
+    let target = |n: usize| if n % 3 == 0 { 0 } else { n };
+    let rows =
+        (1..=12).map(|n| format!("{{\"id\":\"q{n:02}\",\"input\":\"item {n}\",\"target\":\"item {}\"}}\n", target(n)));
+    env.put("data.jsonl", rows.collect::<String>());
     suite(
         &env,
         "  - {id: a, model: \"openai:mock-1\"}\n  - {id: b, model: \"anthropic:mock-1\"}\n",

@@ -94,18 +94,23 @@ fn offline_models_need_no_cassette() {
     env.run(&["verify", "run", "--reexecute"]).expect(0).says(&["reached: rung 4 of 5 (re-execution)\n"]);
 }
 
+const TASKS: &str = "tasks:
+  - id: words
+    dataset: {format: jsonl, path: data.jsonl, id: id}
+    prompt: \"{{ input }}\"
+    scorers: [{type: command, name: judge, command: [sh, judge.sh]}]
+";
+
 #[test]
 fn programs_of_a_stranger_are_not_started_unless_allowed() {
     let env = small();
     let root = env.root().display();
     env.put("judge.sh", format!("echo ran >> {root}/judge.log\nread line\nprintf '{{\"passed\":true}}\\n'\n"));
     env.put("model.sh", format!("echo ran >> {root}/model.log\ncat\n"));
-    env.put(
-        "suite.yaml",
-        "name: programs\nmodels:\n  - id: own\n    model: \"command:own\"\n    command: {run: [sh, model.sh], version: [model.sh]}\n\
-         tasks:\n  - id: words\n    dataset: {format: jsonl, path: data.jsonl, id: id}\n    prompt: \"{{ input }}\"\n    \
-         scorers: [{type: command, name: judge, command: [sh, judge.sh]}]\n",
+    let models = format!(
+        "[{{id: own, model: \"command:own\", command: {{run: [sh, {root}/model.sh], version: [{root}/model.sh]}}}}]"
     );
+    env.put("suite.yaml", format!("name: programs\nmodels: {models}\n{TASKS}"));
     env.run(&["run", "suite.yaml", "--run-dir", "run", "--cassette", "tape", "--allow-errors", "100%"]).expect(0);
     for log in ["judge.log", "model.log"] {
         assert!(env.path(log).exists(), "{log}");

@@ -8,6 +8,7 @@
 //! - [`rebuild`] summary and report out of the records; [`report`] `report.html`.
 //! - [`diff`] two runs compared; [`validate`] one run checked.
 //! - [`replay`] whether the inputs that a witness names are the ones that are there.
+//! - [`scored`] what scoring given outputs came to.
 //! - [`verify`] the ladder: how far a stranger can trust a run.
 //! - [`schema`] the JSON Schemas of all of these.
 //! - [`spill`] sorting and duplicates in flat memory.
@@ -26,6 +27,7 @@ pub mod record;
 pub mod replay;
 pub mod report;
 pub mod schema;
+pub mod scored;
 pub mod spill;
 pub mod stats;
 pub mod store;

@@ -66,7 +66,7 @@ impl Published {
 }
 
 /// One line a schema.
-const PUBLISHED: [Published; 10] = [
+const PUBLISHED: [Published; 11] = [
     Published { name: "suite", version: 1, title: "Proofmark suite", root: of_input::<crate::suite::config::Suite> },
     Published {
         name: "record",
@@ -109,6 +109,12 @@ const PUBLISHED: [Published; 10] = [
         version: crate::diff::format::DIFF_SCHEMA,
         title: "What `proofmark diff --format json` prints",
         root: of_output::<crate::diff::format::Document<'static>>,
+    },
+    Published {
+        name: "score",
+        version: crate::scored::SCORE_SCHEMA,
+        title: "What `proofmark score --format json` prints",
+        root: of_output::<crate::scored::Document<'static>>,
     },
     Published {
         name: "verify-replay",
@@ -285,7 +291,7 @@ mod tests {
     #[test]
     fn the_text_is_the_same_every_time_and_has_no_loose_ends() {
         let files = ["suite", "record", "trajectory", "manifest", "summary", "telemetry", "replay"];
-        let printed = ["diff", "verify-replay", "verify"];
+        let printed = ["diff", "score", "verify-replay", "verify"];
         assert_eq!(names(), [&files[..], &printed[..]].concat());
         for name in names() {
             let first = text(name).unwrap();

@@ -14,7 +14,7 @@ use proofmark_artefact::suite::problem::{Place, Problem};
 use proofmark_artefact::suite::resolve::{Overrides, merge_params};
 use proofmark_canon::json::EncodeError;
 use proofmark_canon::{Digest, Map, RunId};
-use proofmark_model::{BuildModel, Model, Surroundings, check_params, price};
+use proofmark_model::{BuildModel, Model, Recorded, Surroundings, check_params, price};
 
 use crate::attach::{AttachError, Attachments, CollectAttachmentsError};
 use crate::dataset::{DataContext, DatasetError, HubContext, Item, Prepared, prepare};
@@ -34,6 +34,16 @@ pub struct World {
     pub program_path: Option<std::ffi::OsString>,
     /// What live models need: keys, addresses, the clock.
     pub surroundings: Surroundings,
+    pub models: ModelUse,
+}
+
+/// What the models of a suite are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ModelUse {
+    #[default]
+    Asked,
+    /// They only say whose answers are given. Nothing is looked up or started for them, and asking one is refused.
+    Named,
 }
 
 /// A run that can start.
@@ -61,6 +71,8 @@ pub struct Ready {
     pub scorers: Vec<Vec<Scorer>>,
     /// The answers that are scored when no model is asked; empty for a run that asks.
     pub outputs: Vec<AssetEntry>,
+    /// Where they are.
+    pub outputs_path: Option<PathBuf>,
 }
 
 /// The tools of a task, and their canonical text.
@@ -160,6 +172,7 @@ impl Ready {
             tools,
             scorers,
             outputs: Vec::new(),
+            outputs_path: None,
         };
         ready.run_id = ready.identity()?;
         ready.sample_count().ok_or(ReadyError::TooLarge)?;
@@ -289,7 +302,11 @@ fn build_models(plan: &Plan, assets: &Assets, root: &Path, world: &World) -> Res
     let (mut models, mut params, mut problems) = (Vec::new(), Vec::new(), Vec::new());
     for (at, model) in plan.models.iter().enumerate() {
         let place = Place::top().key("models").index(at);
-        match builder.build(model) {
+        let built = match world.models {
+            ModelUse::Asked => builder.build(model),
+            ModelUse::Named => Ok(Recorded::model(model)),
+        };
+        match built {
             Ok(built) => models.push(built),
             Err(error) => {
                 problems.push(Problem::at(place.key("model"), error.message).hint_of(error.hint));

@@ -10,7 +10,7 @@ use proofmark_canon::{Digest, json};
 
 use super::inventory::Inventory;
 use super::ladder::Check;
-use crate::manifest::Manifest;
+use crate::manifest::{AssetEntry, AssetRole, Manifest};
 use crate::replay::{Status, markdown::MAX_MARKDOWN};
 use crate::store::{names, read_bounded};
 use crate::summary::Summary;
@@ -162,7 +162,8 @@ fn first_other_input(block: &Block, manifest: &Manifest) -> Option<usize> {
         .iter()
         .map(|dataset| if dataset.repo.is_some() { hub_files(dataset.digest) } else { Vec::new() })
         .collect();
-    let expected = build::inputs(&block.suite, &path_of, manifest, &hub, &[]);
+    let outputs = block.inputs.iter().find(|input| input.role == Role::Outputs).and_then(|input| input.path.clone());
+    let expected = build::inputs(block.kind, &block.suite, &path_of, outputs, manifest, &hub, &[]);
     let is_program = |input: &Input| {
         matches!(input.role, Role::Model | Role::Scorer) && input.path.is_some() && input.repo.is_none()
     };
@@ -176,7 +177,8 @@ fn first_other_input(block: &Block, manifest: &Manifest) -> Option<usize> {
 /// Where the suite's own paths start below the root of the block: the two differ when a suite stands beside its files.
 pub(super) fn prefix(block: &Block, manifest: &Manifest) -> String {
     let of_datasets = manifest.datasets.iter().filter_map(|dataset| Some((dataset.path.as_deref()?, dataset.digest)));
-    let of_assets = manifest.assets.iter().map(|asset| (asset.path.as_str(), asset.digest));
+    let is_of_suite = |asset: &&AssetEntry| asset.role != AssetRole::Outputs;
+    let of_assets = manifest.assets.iter().filter(is_of_suite).map(|asset| (asset.path.as_str(), asset.digest));
     let Some((path, digest)) = of_datasets.chain(of_assets).next() else { return String::new() };
     let found = block.inputs.iter().filter(|input| input.hash == digest).find_map(|input| {
         let before = input.path.as_deref()?.strip_suffix(path)?;

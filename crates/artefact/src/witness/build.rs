@@ -132,7 +132,7 @@ fn real_paths(invocation: &Invocation) -> Vec<Option<&TypedPath>> {
 
 /// Whether a word belongs to an option that names a path.
 fn is_value_of_option(argv: &[String], at: usize) -> bool {
-    matches!(argv[at - 1].as_str(), "--run-dir" | "--root")
+    matches!(argv[at - 1].as_str(), "--run-dir" | "--root" | "--suite")
 }
 
 /// Builds the witness of a run. The same facts give the same block.
@@ -148,6 +148,9 @@ pub fn build(facts: Facts<'_>) -> Block {
     };
     let first = facts.starts.first().unwrap_or(&unknown).clone();
     let mut not_submittable = facts.not_submittable;
+    if facts.kind == Kind::Critique {
+        not_submittable.push("no model was asked: answers that were there already were scored".to_owned());
+    }
     if !manifest.evidence.recorded {
         not_submittable.push("evidence was not recorded: there are no trajectories".to_owned());
     }
@@ -160,7 +163,15 @@ pub fn build(facts: Facts<'_>) -> Block {
             requested: manifest.conditions.requested.clone(),
         },
         git_dirty: first.git_dirty,
-        inputs: inputs(&suite, &|path| ground.path_of(path), manifest, &facts.hub_files, &facts.programs),
+        inputs: inputs(
+            facts.kind,
+            &suite,
+            &|path| ground.path_of(path),
+            ground.outputs_path(),
+            manifest,
+            &facts.hub_files,
+            &facts.programs,
+        ),
         invocations: if facts.starts.len() > 1 { facts.starts.to_vec() } else { Vec::new() },
         invoked_at: first.invoked_at,
         judge_cache_integrity_events: Vec::new(),
@@ -187,10 +198,12 @@ pub fn build(facts: Facts<'_>) -> Block {
 }
 
 /// Every input once: the suite, the datasets in the suite's order, what the manifest lists, then programs. `path_of` turns
-/// a path of the suite to one from the root.
+/// a path of the suite to one from the root, `outputs` is where the scored answers are.
 pub(crate) fn inputs(
+    kind: Kind,
     suite: &SuiteEntry,
     path_of: &dyn Fn(&str) -> String,
+    outputs: Option<String>,
     manifest: &Manifest,
     hub_files: &[Vec<HubFile>],
     programs: &[(Role, String, Digest)],
@@ -226,13 +239,16 @@ pub(crate) fn inputs(
             (None, None) => {}
         }
     }
-    // The manifest's list has each of them once; it can be long.
-    all.extend(
-        manifest
-            .assets
-            .iter()
-            .map(|asset: &AssetEntry| file(role_of(asset.role), Some(path_of(&asset.path)), asset.digest, asset.mode)),
-    );
+    // The manifest's list has each of them once; it can be long. What answers were asked for with is not what a critique
+    // is about: its block has no brief.
+    let assets = manifest.assets.iter().filter(|asset| kind != Kind::Critique || asset.role != AssetRole::Brief);
+    all.extend(assets.map(|asset: &AssetEntry| {
+        let path = match asset.role {
+            AssetRole::Outputs => outputs.clone(),
+            _ => Some(path_of(&asset.path)),
+        };
+        file(role_of(asset.role), path, asset.digest, asset.mode)
+    }));
     for (role, path, digest) in programs {
         let input = file(*role, Some(path_of(path)), *digest, HashMode::Raw);
         if !all.contains(&input) {

@@ -1,7 +1,6 @@
 //! `proofmark verify`.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use proofmark_artefact::replay::{Answer, Options, Target, locate};
 use proofmark_artefact::store::{RunDir, names};
@@ -17,7 +16,7 @@ use proofmark_run::ladder::Commands;
 use proofmark_run::ladder::live::{Live, climb_live};
 use proofmark_run::ladder::reexecute::{Reexecution, climb_reexecution};
 use proofmark_run::ladder::scores::climb_scores;
-use proofmark_run::ready::{Ready, World};
+use proofmark_run::ready::{ModelUse, Ready, World};
 use tempfile::TempDir;
 use tokio::sync::watch;
 
@@ -132,9 +131,7 @@ impl Climber<'_> {
             return Ok(());
         };
         let scratch = TempDir::new()?;
-        // Rung 3 asks nobody: an empty cassette answers for every model, so that none is started or connected to.
-        let nobody = empty_cassette(&scratch.path().join("empty"))?;
-        let ready = match self.load(dir, &root, nobody.clone()) {
+        let ready = match self.load(dir, &root, Surroundings::none(), ModelUse::Named) {
             Ok(ready) => ready,
             Err(why) => {
                 outcome.climb(open(Rung::Scores, &why));
@@ -146,7 +143,7 @@ impl Climber<'_> {
         {
             return Ok(());
         }
-        if !self.climb_reexecution(dir, &root, nobody, scratch.path(), outcome)? || !self.wants(Rung::Live) {
+        if !self.climb_reexecution(dir, &root, scratch.path(), outcome)? || !self.wants(Rung::Live) {
             return Ok(());
         }
         self.climb_live(dir, &root, scratch.path(), outcome)
@@ -157,16 +154,15 @@ impl Climber<'_> {
         &self,
         dir: &Path,
         root: &Path,
-        nobody: Surroundings,
         scratch: &Path,
         outcome: &mut Outcome,
     ) -> Result<bool, Failure> {
         let own = Some(dir.join("cassette")).filter(|path| path.join("cassette.json").is_file());
         let cassette = self.args.cassette.clone().or(own);
-        let surroundings = match &cassette {
-            None => nobody,
+        let (surroundings, models) = match &cassette {
+            None => (Surroundings::none(), self.unasked(dir)?),
             Some(path) => match Cassette::open(path, Mode::Replay) {
-                Ok(cassette) => Surroundings { cassette: Some(cassette), ..nobody },
+                Ok(cassette) => (Surroundings { cassette: Some(cassette), ..Surroundings::none() }, ModelUse::Asked),
                 Err(error) => {
                     let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
                     outcome.climb(open(Rung::Reexecution, &format!("{error}{hint}")));
@@ -174,7 +170,7 @@ impl Climber<'_> {
                 }
             },
         };
-        let ready = match self.load(dir, root, surroundings) {
+        let ready = match self.load(dir, root, surroundings, models) {
             Ok(ready) => ready,
             Err(why) => {
                 outcome.climb(open(Rung::Reexecution, &why));
@@ -210,7 +206,7 @@ impl Climber<'_> {
             outcome.climb(open(Rung::Live, &why));
             return Ok(());
         }
-        let ready = match self.load(dir, root, self.settings.surroundings(None)) {
+        let ready = match self.load(dir, root, self.settings.surroundings(None), ModelUse::Asked) {
             Ok(ready) => ready,
             Err(why) => {
                 outcome.climb(open(Rung::Live, &why));
@@ -233,8 +229,16 @@ impl Climber<'_> {
         Ok(())
     }
 
+    /// How models are loaded where there is no cassette: only those that are built in can answer, and a suite that has
+    /// others must not have them started or looked up.
+    fn unasked(&self, dir: &Path) -> Result<ModelUse, Failure> {
+        let run = RunDir::open(dir).map_err(|error| Failure::from_error(&error))?;
+        let are_offline = run.manifest().models.iter().all(|model| model.provider == "offline");
+        Ok(if are_offline { ModelUse::Asked } else { ModelUse::Named })
+    }
+
     /// Loads the suite of a run again. Datasets of the hub come from the cache alone.
-    fn load(&self, dir: &Path, root: &Path, surroundings: Surroundings) -> Result<Ready, String> {
+    fn load(&self, dir: &Path, root: &Path, surroundings: Surroundings, models: ModelUse) -> Result<Ready, String> {
         let hub = self.settings.hub().map(|mut hub| {
             hub.offline = true;
             hub
@@ -246,6 +250,7 @@ impl Climber<'_> {
             offline: proofmark_model::offline::Behaviour::default(),
             program_path: self.settings.program_path(),
             surroundings,
+            models,
         };
         let suite: PathBuf = dir.join(names::CONFIG);
         Ready::load(&suite, &Overrides::default(), &world).map_err(|error| {
@@ -256,12 +261,4 @@ impl Climber<'_> {
 
 fn open(rung: Rung, why: &str) -> Climb {
     Climb::open(rung, "evidence", why)
-}
-
-/// Surroundings in which nobody can be asked and no program is started.
-fn empty_cassette(dir: &Path) -> Result<Surroundings, Failure> {
-    let failed = |error: &(dyn std::error::Error + 'static)| Failure::from_error(error);
-    Cassette::open(dir, Mode::Record).map_err(|error| failed(&error))?;
-    let cassette: Arc<Cassette> = Cassette::open(dir, Mode::Replay).map_err(|error| failed(&error))?;
-    Ok(Surroundings { cassette: Some(cassette), ..Surroundings::none() })
 }

@@ -23,6 +23,7 @@ use std::sync::Arc;
 use proofmark_artefact::manifest::{AssetRole, Manifest};
 use proofmark_artefact::store::{LineError, OpenError, RunDir};
 use proofmark_canon::json::EncodeError;
+use proofmark_model::price;
 use tokio::runtime::Runtime;
 
 pub use self::finding::{Finding, FindingKind, MAX_FINDINGS};
@@ -148,8 +149,10 @@ fn take_over(
     not_rerun: &mut Vec<String>,
 ) -> Result<(), RescoreError> {
     for (at, (price, recorded)) in ready.prices.iter_mut().zip(&manifest.models).enumerate() {
+        let as_of = recorded.price.as_ref().and_then(|price| price.as_of.as_deref());
+        let is_our_table = manifest.harness.version == env!("CARGO_PKG_VERSION") || as_of == Some(price::AS_OF);
         // List prices change with the version; those of the run are what its costs were computed with.
-        if ready.plan.models[at].price.is_none() && *price != recorded.price {
+        if ready.plan.models[at].price.is_none() && *price != recorded.price && !is_our_table {
             price.clone_from(&recorded.price);
             let model = &ready.plan.models[at].id;
             not_rerun

@@ -23,7 +23,7 @@ use crate::live::{call_live, env, provider, suite};
 pub(crate) fn live_run() -> TestEnv {
     let env = env();
     // Every third answer is wrong: a forger needs something to improve.
-    let target = |n: usize| if n % 3 == 0 { 0 } else { n };
+    let target = |n: usize| if n.is_multiple_of(3) { 0 } else { n };
     let rows =
         (1..=12).map(|n| format!("{{\"id\":\"q{n:02}\",\"input\":\"item {n}\",\"target\":\"item {}\"}}\n", target(n)));
     env.put("data.jsonl", rows.collect::<String>());

@@ -96,3 +96,35 @@ fn several_paths_are_summed_up_and_annotated() {
         "proofmark verify: 2 paths",
     ]);
 }
+
+#[test]
+fn a_run_of_given_answers_is_verified_and_cannot_be_executed_again() {
+    let env = small();
+    env.run(&["run", "suite.yaml", "--run-dir", "run"]).expect(0);
+    env.run(&["score", "run", "--suite", "suite.yaml", "--run-dir", "scored"]).expect(0);
+    env.run(&["verify", "scored"]).expect(0).says(&["kind critique", "reached: rung 3 of 5 (scores), with gaps"]);
+    env.run(&["verify", "scored", "--reexecute"]).expect(2).says(&["no model was asked"]);
+    // The answers that were scored are an input.
+    env.put("run/records.jsonl", env.text("run/records.jsonl").replacen("three", "four!", 1));
+    env.run(&["verify", "scored"]).expect(1).says(&["FAIL  run/records.jsonl: inputs[2]"]);
+}
+
+#[test]
+fn a_run_that_was_interrupted_is_verified_with_all_its_starts() {
+    let env = small();
+    let mut rows = String::new();
+    (0..400).for_each(|n| rows.push_str(&format!("{{\"id\":\"{n}\",\"input\":\"i{n}\",\"target\":\"i{n}\"}}\n")));
+    env.put("data.jsonl", rows);
+    let run = ["run", "suite.yaml", "--run-dir", "run", "--concurrency", "1"];
+    let journal = env.path("run/.proofmark/journal.jsonl");
+    let has_begun = || std::fs::metadata(&journal).is_ok_and(|metadata| metadata.len() > 2000);
+    let killed = env.call(&run).env("PROOFMARK_OFFLINE_JITTER_MS", "20").start().kill_when(has_begun);
+    assert!(killed);
+    env.run(&[&run[..], &["--resume"]].concat()).expect(0);
+    let sidecar = env.text("run/report.replay.json");
+    assert!(sidecar.contains("\"--resume\"") && sidecar.contains("\"invocations\":[{"));
+    env.run(&["verify", "run", "--reexecute"]).expect(0).says(&["reached: rung 4 of 5 (re-execution)\n"]);
+    // The second start stands nowhere in the block of the report; an edit of it shows all the same.
+    env.put("run/report.replay.json", sidecar.replacen("\"--resume\"", "\"--resumf\"", 1));
+    env.run(&["verify", "run"]).expect(1).says(&["FAIL  report.md:"]);
+}

@@ -9,6 +9,7 @@
 //! - [`diff`] two runs compared; [`validate`] one run checked.
 //! - [`replay`] whether the inputs that a witness names are the ones that are there.
 //! - [`scored`] what scoring given outputs came to.
+//! - [`verify`] the ladder: how far a stranger can trust a run.
 //! - [`schema`] the JSON Schemas of all of these.
 //! - [`spill`] sorting and duplicates in flat memory.
 //! - [`picture`] what a picture is, without and with a look at its pixels.
@@ -39,5 +40,6 @@ pub mod telemetry;
 pub mod text;
 pub mod trajectory;
 pub mod validate;
+pub mod verify;
 pub mod witness;
 pub mod yaml;

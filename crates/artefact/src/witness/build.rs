@@ -166,7 +166,8 @@ pub fn build(facts: Facts<'_>) -> Block {
         inputs: inputs(
             facts.kind,
             &suite,
-            ground,
+            &|path| ground.path_of(path),
+            ground.outputs_path(),
             (&manifest.datasets, &manifest.assets),
             &facts.hub_files,
             &facts.programs,
@@ -196,11 +197,13 @@ pub fn build(facts: Facts<'_>) -> Block {
     }
 }
 
-/// Every input once: the suite, the datasets in the suite's order, what the manifest lists, then programs.
+/// Every input once: the suite, the datasets in the suite's order, what the manifest lists, then programs. `path_of` turns
+/// a path of the suite to one from the root, `outputs` is where the scored answers are.
 pub(crate) fn inputs(
     kind: Kind,
     suite: &SuiteEntry,
-    ground: &Ground,
+    path_of: &dyn Fn(&str) -> String,
+    outputs: Option<String>,
     (datasets, assets): (&[DatasetEntry], &[AssetEntry]),
     hub_files: &[Vec<HubFile>],
     programs: &[(Role, String, Digest)],
@@ -222,7 +225,7 @@ pub(crate) fn inputs(
     };
     for (at, dataset) in datasets.iter().enumerate() {
         match (&dataset.path, &dataset.repo) {
-            (Some(path), _) => add(file(Role::Dataset, Some(ground.path_of(path)), dataset.digest, HashMode::Raw)),
+            (Some(path), _) => add(file(Role::Dataset, Some(path_of(path)), dataset.digest, HashMode::Raw)),
             (None, Some(repo)) => add(Input {
                 files: hub_files.get(at).cloned().unwrap_or_default(),
                 hash: dataset.digest,
@@ -241,13 +244,13 @@ pub(crate) fn inputs(
     let assets = assets.iter().filter(|asset| kind != Kind::Critique || asset.role != AssetRole::Brief);
     all.extend(assets.map(|asset: &AssetEntry| {
         let path = match asset.role {
-            AssetRole::Outputs => ground.outputs_path(),
-            _ => Some(ground.path_of(&asset.path)),
+            AssetRole::Outputs => outputs.clone(),
+            _ => Some(path_of(&asset.path)),
         };
         file(role_of(asset.role), path, asset.digest, asset.mode)
     }));
     for (role, path, digest) in programs {
-        let input = file(*role, Some(ground.path_of(path)), *digest, HashMode::Raw);
+        let input = file(*role, Some(path_of(path)), *digest, HashMode::Raw);
         if !all.contains(&input) {
             all.push(input);
         }

@@ -17,4 +17,5 @@ pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod score;
 pub(crate) mod validate;
+pub(crate) mod verify;
 pub(crate) mod verify_replay;

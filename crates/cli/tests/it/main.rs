@@ -40,4 +40,6 @@ mod strictness;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod verify;
+#[cfg(test)]
 mod witness;

@@ -340,7 +340,8 @@ proptest! {
         let content = format!("{before} {written} {after}");
         let scan = gold(&plain).scan(content.as_bytes());
         let from = before.len() + 1;
-        prop_assert_eq!(scan.gold.iter().map(range).collect::<Vec<_>>(), [from..from + written.len()], "{}", content);
+        prop_assert_eq!(scan.gold.len(), 1, "{}", content);
+        prop_assert_eq!(range(&scan.gold[0]), from..from + written.len(), "{}", content);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //! Finds are facts, not verdicts: whether an answer was leaked is for an audit to say. The same bytes give the same
 //! finds on any machine, in time that grows with the length of the content, whatever is in it.
 //!
-//! The content is read once as it stands, and again with entities, percent encoding and escapes decoded, and again
-//! without tags, where there are any. Each time it is folded to letters and digits ([`fold`], [`unit`], [`window`]), in
+//! The content is read as it stands, and again without tags and with entities, percent encoding and escapes decoded
+//! where there are any, and tags that hold any are decoded by themselves. Each time it is folded to letters and digits ([`fold`], [`unit`], [`window`]), in
 //! which all needles are searched at once ([`needles`], [`pass`]); numbers are read and compared by value ([`number`]).
 
 mod fold;
@@ -17,12 +17,14 @@ mod tests;
 mod unit;
 mod window;
 
+use std::ops::Range;
+
 use memchr::{memchr_iter, memchr3_iter, memmem};
 
 use self::hits::{Found, Hits};
 pub use self::needles::Needles;
 use self::pass::{Pass, ends_in_word, starts_with_word};
-use self::unit::{Mode, unit};
+use self::unit::{Mode, Undone, unit};
 use self::window::is_first_byte;
 use crate::trajectory::Scan;
 
@@ -38,36 +40,47 @@ impl Needles {
             return hits.into_scan(content, &self.question);
         }
         Pass::new(self, content, Mode::Plain, &mut hits).search(0..content.len());
-        let triggers = memchr3_iter(b'&', b'%', b'\\', content);
-        self.search_around(content, Mode::Decoded, triggers, &mut hits);
-        self.search_around(content, Mode::Stripped, memchr_iter(b'<', content), &mut hits);
+        self.search_wrapped(content, &mut hits);
         self.search_raw(content, &mut hits);
         hits.into_scan(content, &self.question)
     }
 
-    /// Searches the surroundings of all places where something can be undone.
-    fn search_around(&self, content: &[u8], mode: Mode, triggers: impl Iterator<Item = usize>, hits: &mut Hits) {
+    /// Searches again around all places where something can be undone: without tags, and within tags that hold something.
+    fn search_wrapped(&self, content: &[u8], hits: &mut Hits) {
         let reach = 4 * self.longest + 256;
-        let mut pass = Pass::new(self, content, mode, hits);
-        let mut range = 0..0;
-        for at in triggers {
-            let unit = unit(content, at, mode);
+        let mut within_tags: Vec<Range<usize>> = Vec::new();
+        let mut pass = Pass::new(self, content, Mode::Stripped, hits);
+        let (mut range, mut tag) = (0..0, 0..0);
+        for at in triggers(content) {
+            if tag.contains(&at) {
+                if content[at] != b'<' && unit(content, at, Mode::Decoded).undone.is_some() {
+                    let around = surroundings(content, &tag, 64);
+                    match within_tags.last_mut() {
+                        Some(last) if around.start <= last.end => last.end = around.end,
+                        _ => within_tags.push(around),
+                    }
+                }
+                continue;
+            }
+            let unit = unit(content, at, Mode::Stripped);
+            let undone = at..at + unit.length;
             if unit.undone.is_none() {
                 continue;
             }
-            let mut from = at.saturating_sub(reach);
-            while from > 0 && !is_first_byte(content[from]) && at - from < reach + 4 {
-                from -= 1;
+            if unit.undone == Some(Undone::Tag) {
+                tag = undone.clone();
             }
-            if from > range.end {
-                if !range.is_empty() {
-                    pass.search(range.clone());
-                }
-                range.start = from;
+            let around = surroundings(content, &undone, reach);
+            if around.start > range.end {
+                pass.search(range);
+                range = around;
+            } else {
+                range.end = around.end;
             }
-            range.end = (at + unit.length + reach).min(content.len());
         }
-        if !range.is_empty() {
+        pass.search(range);
+        let mut pass = Pass::new(self, content, Mode::Decoded, hits);
+        for range in within_tags {
             pass.search(range);
         }
     }
@@ -86,4 +99,22 @@ impl Needles {
             }
         }
     }
+}
+
+/// The places of bytes that can begin something that is undone, in order.
+fn triggers(content: &[u8]) -> impl Iterator<Item = usize> {
+    let mut tags = memchr_iter(b'<', content).peekable();
+    let mut others = memchr3_iter(b'&', b'%', b'\\', content).peekable();
+    std::iter::from_fn(move || match (tags.peek(), others.peek()) {
+        (Some(tag), Some(other)) if tag < other => tags.next(),
+        (Some(_), None) => tags.next(),
+        _ => others.next(),
+    })
+}
+
+/// A range and what stands around it, from the beginning of a character on.
+fn surroundings(content: &[u8], range: &Range<usize>, reach: usize) -> Range<usize> {
+    let from = range.start.saturating_sub(reach);
+    let from = (from.saturating_sub(3)..=from).rev().find(|at| is_first_byte(content[*at])).unwrap_or(from);
+    from..(range.end + reach).min(content.len())
 }

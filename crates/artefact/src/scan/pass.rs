@@ -160,10 +160,12 @@ impl View<'_> {
         }
         let mut at = from;
         while at < limit {
+            let Some(digit) = window.text[at..limit].iter().position(u8::is_ascii_digit) else { return limit };
+            at += digit;
             let is_inside = at > 0 && window.gaps[at] == Gap::None && window.is_digit(at - 1);
-            at = match window.is_digit(at) && !is_inside {
-                true => read_at(window, at, &mut |place| self.number(place, notes)),
-                false => at + 1,
+            at = match is_inside {
+                true => at + 1,
+                false => read_at(window, at, &mut |place| self.number(place, notes)),
             };
         }
         at
@@ -295,8 +297,7 @@ impl View<'_> {
     fn new_form(&self, from: usize, to: usize, bounds: Bounds) -> Option<Option<Form>> {
         let undone = match self.mode {
             Mode::Plain => return Some(None),
-            Mode::Stripped => self.window.undone_in(from, to, |undone| undone == Undone::Tag)?,
-            Mode::Decoded => match self.window.undone_in(from, to, |_| true) {
+            _ => match self.window.undone_in(from, to) {
                 Some(undone) => undone,
                 None if bounds == Bounds::Free => return None,
                 // Nothing within, so that it is new only where what was undone at an end looked like a part of a word.

@@ -61,6 +61,8 @@ fn an_answer_is_found_in_every_form() {
         ("Paris", "<p>&#80;aris</p>", Html, "&#80;aris"),
         ("Paris", "x &#x50;ari&#x73; y", Html, "&#x50;ari&#x73;"),
         ("Málaga", "M&aacute;laga", Html, "M&aacute;laga"),
+        ("Paris", "city<b>&#80;aris</b>", Html, "&#80;aris"),
+        ("Paris", "<p>x</p> &#80;aris <b>y</b>", Html, "&#80;aris"),
         ("New York", "New<br>York", Html, "New<br>York"),
         ("Paris", "<input value='&#80;aris'>", Html, "&#80;aris"),
         ("New York", "q=New%20York&x", Url, "New%20York"),

@@ -69,6 +69,23 @@ pub(super) fn unit(content: &[u8], at: usize, mode: Mode) -> Unit {
 
 /// The first character and its length. A byte that is no UTF-8 is taken for Latin-1.
 pub(super) fn character(bytes: &[u8]) -> (char, usize) {
+    if bytes[0].is_ascii() {
+        return (char::from(bytes[0]), 1);
+    }
+    // The two lengths that make up most of what is not ASCII, without the general way.
+    let low = |byte: u8| u32::from(byte & 0x3F);
+    let short = match bytes {
+        [first @ 0xC2..=0xDF, a @ 0x80..=0xBF, ..] => Some((u32::from(first & 0x1F) << 6 | low(*a), 2)),
+        [first @ 0xE1..=0xEC, a @ 0x80..=0xBF, b @ 0x80..=0xBF, ..] => {
+            Some((u32::from(first & 0x0F) << 12 | low(*a) << 6 | low(*b), 3))
+        }
+        _ => None,
+    };
+    if let Some((code, width)) = short
+        && let Some(character) = char::from_u32(code)
+    {
+        return (character, width);
+    }
     let width = match bytes[0] {
         0xC2..=0xDF => 2,
         0xE0..=0xEF => 3,

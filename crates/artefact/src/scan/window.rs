@@ -110,26 +110,49 @@ impl Window {
 
     /// Folds on until the text has so many bytes. Returns whether the range has come to its end.
     pub(super) fn fill(&mut self, content: &[u8], bytes: usize) -> bool {
-        let codes = &CODES[self.mode as usize];
         while self.at < self.end && self.text.len() < bytes {
-            let code = codes[usize::from(content[self.at])];
-            if code >= FIRST_WORD {
-                if self.pending.is_some() {
-                    self.note_pending();
-                }
-                self.text.push(code);
-                self.starts.push(self.at as u32);
-                self.gaps.push(self.gap);
-                self.gap = Gap::None;
-                self.at += 1;
-            } else if code < SPECIAL {
-                self.gap = NEXT[self.gap as usize][usize::from(code)];
-                self.at += 1;
-            } else {
+            // What waits for the next character of the text is rare; the run below knows nothing of it.
+            if self.pending.is_some() || !self.run(content, bytes - self.text.len()) {
                 self.step(content);
             }
         }
         self.at >= self.end
+    }
+
+    /// Folds plain ASCII, some of it at a time. Returns whether it went on at all.
+    fn run(&mut self, content: &[u8], room: usize) -> bool {
+        let codes = &CODES[self.mode as usize];
+        let first = content[self.at];
+        if codes[usize::from(first)] == SPECIAL {
+            return false;
+        }
+        let bytes = &content[self.at..self.end.min(self.at + room.min(RUN))];
+        let length = self.text.len();
+        self.text.resize(length + bytes.len(), 0);
+        self.starts.resize(length + bytes.len(), 0);
+        self.gaps.resize(length + bytes.len(), Gap::None);
+        let (text, starts, gaps) = (&mut self.text[length..], &mut self.starts[length..], &mut self.gaps[length..]);
+        let (mut gap, mut made, mut seen) = (self.gap, 0, bytes.len());
+        for (at, byte) in bytes.iter().enumerate() {
+            let code = codes[usize::from(*byte)];
+            if code >= FIRST_WORD {
+                text[made] = code;
+                starts[made] = (self.at + at) as u32;
+                gaps[made] = gap;
+                gap = Gap::None;
+                made += 1;
+            } else if code < SPECIAL {
+                gap = NEXT[gap as usize][usize::from(code & 7)];
+            } else {
+                seen = at;
+                break;
+            }
+        }
+        (self.gap, self.at) = (gap, self.at + seen);
+        self.text.truncate(length + made);
+        self.starts.truncate(length + made);
+        self.gaps.truncate(length + made);
+        true
     }
 
     /// Forgets the beginning of the text.
@@ -151,7 +174,7 @@ impl Window {
     /// Whether a word can begin at an index of the text.
     pub(super) fn starts_word(&self, at: usize) -> bool {
         match self.gaps.get(at) {
-            Some(Gap::None) => at > 0 && self.is_between_words(at),
+            Some(Gap::None) => at > 0 && (self.is_between_words(at) || self.is_behind_tag(at)),
             _ => true,
         }
     }
@@ -159,10 +182,15 @@ impl Window {
     /// Whether a word can end before an index of the text.
     pub(super) fn ends_word(&self, at: usize) -> bool {
         match self.gaps.get(at) {
-            Some(Gap::None) => at > 0 && self.is_between_words(at),
+            Some(Gap::None) => at > 0 && (self.is_between_words(at) || self.is_behind_tag(at)),
             Some(_) => true,
             None => self.at >= self.end && (self.is_last || self.gap != Gap::None),
         }
+    }
+
+    /// Whether a tag stands before an index: a word may end with what is marked up.
+    fn is_behind_tag(&self, at: usize) -> bool {
+        self.mode == Mode::Stripped && self.undone_before(at) == Some(Undone::Tag)
     }
 
     /// Whether two characters without a gap can belong to two words.
@@ -174,11 +202,10 @@ impl Window {
         is_first_byte(self.text[at]) && [before, at].into_iter().any(|at| is_unspaced(character(&self.text[at..]).0))
     }
 
-    /// The first thing that was undone within a range of the text, or the first tag.
-    pub(super) fn undone_in(&self, from: usize, to: usize, is_wanted: impl Fn(Undone) -> bool) -> Option<Undone> {
+    /// The first thing that was undone within a range of the text.
+    pub(super) fn undone_in(&self, from: usize, to: usize) -> Option<Undone> {
         let first = self.undone.partition_point(|(key, _)| *key <= from * 2);
-        let inside = self.undone[first..].iter().take_while(|(key, _)| *key < to * 2);
-        inside.map(|(_, undone)| *undone).find(|undone| is_wanted(*undone))
+        self.undone.get(first).filter(|(key, _)| *key < to * 2).map(|(_, undone)| *undone)
     }
 
     /// What was undone right before a byte of the text; behind the last one too.
@@ -213,11 +240,18 @@ impl Window {
             }
             Folded::Gap(class) => {
                 self.gap = self.gap.with(class);
-                self.pending = self.pending.or(unit.undone);
+                self.wait(unit.undone);
             }
-            Folded::Nothing => self.pending = self.pending.or(unit.undone),
+            Folded::Nothing => self.wait(unit.undone),
         }
         self.at += unit.length;
+    }
+
+    /// Keeps what was undone for the next character. A tag says more than what else stands beside it.
+    fn wait(&mut self, undone: Option<Undone>) {
+        if undone == Some(Undone::Tag) || self.pending.is_none() {
+            self.pending = undone;
+        }
     }
 
     fn note_pending(&mut self) {
@@ -231,6 +265,9 @@ impl Window {
 pub(super) fn is_first_byte(byte: u8) -> bool {
     byte & 0xC0 != 0x80
 }
+
+/// How many bytes [`Window::run`] takes at a time: room is made for all of them.
+const RUN: usize = 256;
 
 /// Codes below this are classes, codes from [`FIRST_WORD`] on are what a byte is folded to.
 const SPECIAL: u8 = 0x10;

@@ -328,7 +328,7 @@ impl<'a> Talk<'a> {
         };
         let ToolOutput { content, source, is_error } = output;
         self.errand.keep(&content);
-        let step = Step::tool_result(name, &content, source, is_error, class, self.errand.needles);
+        let step = Step::tool_result(name, &content, source.as_deref(), is_error, class, self.errand.needles);
         self.attempt.steps.push(step);
         let shown = match String::from_utf8(content) {
             Ok(text) => text,

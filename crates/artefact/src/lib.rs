@@ -12,6 +12,7 @@
 //! - [`spill`] sorting and duplicates in flat memory.
 //! - [`picture`] what a picture is, without and with a look at its pixels.
 //! - [`witness`] `report.replay.json` and `report.md`: what happened this time.
+//! - [`words`] trajectories as people read them.
 //! - [`path`] paths that cannot leave their root; `axes` where names stand; [`text`] and [`number`] what people read.
 
 mod axes;
@@ -36,4 +37,5 @@ pub mod text;
 pub mod trajectory;
 pub mod validate;
 pub mod witness;
+pub mod words;
 pub mod yaml;

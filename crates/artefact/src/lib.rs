@@ -12,11 +12,13 @@
 //! - [`spill`] sorting and duplicates in flat memory.
 //! - [`picture`] what a picture is, without and with a look at its pixels.
 //! - [`witness`] `report.replay.json` and `report.md`: what happened this time.
+//! - [`lookup`] one sample, found by a part of its key.
 //! - [`words`] trajectories as people read them.
 //! - [`path`] paths that cannot leave their root; `axes` where names stand; [`text`] and [`number`] what people read.
 
 mod axes;
 pub mod diff;
+pub mod lookup;
 pub mod manifest;
 pub mod number;
 pub mod path;

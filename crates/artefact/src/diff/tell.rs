@@ -1,7 +1,7 @@
 //! What differs in the trajectories of the samples that are shown.
 //!
 //! Which samples those are is known only after the records were compared, so the trajectories are read once more. Runs
-//! without agents are spared that: what their trajectories hold is in the records too.
+//! without agents and votes are spared that: what their trajectories hold is in the records too.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,6 +11,7 @@ use super::change::{Change, TrajectoryDifference};
 use super::error::{DiffError, parse_line};
 use super::kind::TrajectoryKind as Kind;
 use super::scan::{Row, TRAJECTORY};
+use crate::manifest::Manifest;
 use crate::number::counted;
 use crate::store::{LineError, Lines, MAX_LINE, RunDir, names};
 use crate::text::one_line;
@@ -18,7 +19,10 @@ use crate::trajectory::{Step, Trajectory, head};
 
 /// Fills in the differences of changes that have trajectories.
 pub(super) fn tell(a: &RunDir, b: &RunDir, changes: &mut [Change]) -> Result<(), DiffError> {
-    if ![a, b].iter().any(|run| run.manifest().tasks.iter().any(|task| task.agent.is_some())) {
+    let has_more = |manifest: &Manifest| {
+        manifest.tasks.iter().any(|task| task.agent.is_some()) || manifest.sampling.voting_attempts.is_some()
+    };
+    if !has_more(a.manifest()) && !has_more(b.manifest()) {
         return Ok(());
     }
     let mut wanted = HashMap::new();

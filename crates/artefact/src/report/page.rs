@@ -8,7 +8,7 @@ use proofmark_canon::Digest;
 use super::html::Html;
 use super::images::Thumbnails;
 use super::select::Selection;
-use super::timeline::Timelines;
+use super::timeline::{Timelines, has_timeline};
 use super::{errors, results, samples, setup, tasks};
 use crate::manifest::Manifest;
 use crate::number::{count, counted, money, plain};
@@ -48,17 +48,17 @@ pub fn render(
 const STYLE: &str = include_str!("style.css");
 /// Only on pages with pictures: all others keep the bytes that they always had.
 const PICTURES_STYLE: &str = include_str!("pictures.css");
-/// Only on pages of agents, likewise.
+/// Only on pages of agents and votes, likewise.
 const TIMELINE_STYLE: &str = include_str!("timeline.css");
 const SCRIPT: &str = include_str!("filter.js");
 
 fn head(html: &mut Html, manifest: &Manifest, selection: &Selection) {
     let has_pictures = selection.samples.iter().any(|sample| !sample.images.is_empty());
-    let has_agents = manifest.tasks.iter().any(|task| task.agent.is_some());
+    let has_timelines = selection.samples.iter().any(|sample| has_timeline(manifest, sample));
     let source = |text: &str| format!("'sha256-{}'", base64(Digest::of(text.as_bytes()).as_bytes()));
     let mut styles = vec![STYLE];
     styles.extend(has_pictures.then_some(PICTURES_STYLE));
-    styles.extend(has_agents.then_some(TIMELINE_STYLE));
+    styles.extend(has_timelines.then_some(TIMELINE_STYLE));
     // Only this very script and these very style sheets run, and nothing is ever fetched.
     let policy = format!(
         "default-src 'none'; {}style-src {}; script-src {}; base-uri 'none'; form-action 'none'",

@@ -1,9 +1,10 @@
 //! Trajectories of the samples that are shown, cut so that the page stays small.
 //!
 //! They are read after the samples were chosen, in one pass over `trajectories.jsonl` that keeps the lines of shown
-//! samples alone. Only agents have one to show: the trajectory of a single question is its prompt and its answer.
+//! samples alone. Agents have one to show, and answers that were voted on; the trajectory of a question that was asked
+//! once is its prompt and its answer.
 //!
-//! Shown samples with agents share [`ALL`] bytes evenly, and the attempts at a sample share its part. So what is shown
+//! Shown samples that have one share [`ALL`] bytes evenly, and the attempts at a sample share its part. So what is shown
 //! of one depends on how many there are, and not on how long the others are.
 
 use std::borrow::Cow;
@@ -14,7 +15,7 @@ use std::path::Path;
 use proofmark_canon::{Digest, json};
 use serde::Deserialize;
 
-use super::sample::Clip;
+use super::sample::{Clip, Sample};
 use super::select::Selection;
 use crate::manifest::Manifest;
 use crate::record::Usage;
@@ -80,8 +81,7 @@ pub(super) struct Body {
 impl Timelines {
     /// Reads the trajectories of shown samples. A line that is none is passed over: `validate` says what is wrong with it.
     pub(super) fn read(run_dir: &Path, manifest: &Manifest, selection: &Selection) -> io::Result<Self> {
-        let is_agent = |task: usize| manifest.tasks.get(task).is_some_and(|task| task.agent.is_some());
-        let agents = selection.samples.iter().filter(|sample| is_agent(sample.task));
+        let agents = selection.samples.iter().filter(|sample| has_timeline(manifest, sample));
         let wanted: HashMap<[u8; 16], (u64, Option<(u32, Option<u32>)>)> = agents
             .map(|sample| (sample.mark, (sample.position, sample.votes.as_ref().map(|v| (v.all, v.chosen)))))
             .collect();
@@ -125,6 +125,11 @@ impl Timelines {
     pub(super) fn at(&self, position: u64) -> &[Attempt] {
         self.0.get(&position).map_or(&[], Vec::as_slice)
     }
+}
+
+/// Whether there is more to see than a prompt and an answer.
+pub(super) fn has_timeline(manifest: &Manifest, sample: &Sample) -> bool {
+    sample.votes.is_some() || manifest.tasks.get(sample.task).is_some_and(|task| task.agent.is_some())
 }
 
 /// As much of a trajectory as is needed to know whether it is shown.

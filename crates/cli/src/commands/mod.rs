@@ -14,5 +14,6 @@ pub(crate) mod models;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod show;
 pub(crate) mod validate;
 pub(crate) mod verify_replay;

@@ -32,6 +32,8 @@ mod replay;
 #[cfg(test)]
 mod resume;
 #[cfg(test)]
+mod show;
+#[cfg(test)]
 mod strictness;
 #[cfg(test)]
 mod support;

@@ -82,9 +82,7 @@ impl Timelines {
     /// Reads the trajectories of shown samples. A line that is none is passed over: `validate` says what is wrong with it.
     pub(super) fn read(run_dir: &Path, manifest: &Manifest, selection: &Selection) -> io::Result<Self> {
         let agents = selection.samples.iter().filter(|sample| has_timeline(manifest, sample));
-        let wanted: HashMap<[u8; 16], (u64, Option<(u32, Option<u32>)>)> = agents
-            .map(|sample| (sample.mark, (sample.position, sample.votes.as_ref().map(|v| (v.all, v.chosen)))))
-            .collect();
+        let wanted: HashMap<[u8; 16], &Sample> = agents.map(|sample| (sample.mark, sample)).collect();
         if wanted.is_empty() || !manifest.evidence.recorded {
             return Ok(Self::default());
         }
@@ -103,10 +101,10 @@ impl Timelines {
                 Err(LineError::Io { source, .. }) => return Err(source),
             };
             let Ok(glance) = serde_json::from_slice::<Glance<'_>>(line.bytes) else { continue };
-            let Some((position, votes)) = wanted.get(&mark(glance.key.as_bytes())) else { continue };
-            let (all, chosen) = votes.unwrap_or((1, None));
+            let Some(sample) = wanted.get(&mark(glance.key.as_bytes())) else { continue };
+            let (all, chosen) = sample.votes.as_ref().map_or((1, None), |votes| (votes.all, votes.chosen));
             let number = glance.attempt.unwrap_or(0);
-            let attempts = found.entry(*position).or_default();
+            let attempts = found.entry(sample.position).or_default();
             // One more than are shown, for the one that counts; a file of a stranger may hold any number.
             let is_shown = number < ATTEMPTS || Some(number) == chosen;
             if !is_shown || attempts.len() > ATTEMPTS as usize {

@@ -16,12 +16,15 @@
 //! - [`picture`] what a picture is, without and with a look at its pixels.
 //! - [`backfill`] a witness for a report that has none, out of git's history.
 //! - [`witness`] `report.replay.json` and `report.md`: what happened this time.
+//! - [`lookup`] one sample, found by a part of its key.
+//! - [`words`] trajectories as people read them.
 //! - [`path`] paths that cannot leave their root; `axes` where names stand; [`text`] and [`number`] what people read.
 
 mod axes;
 pub mod backfill;
 pub mod chunks;
 pub mod diff;
+pub mod lookup;
 pub mod manifest;
 pub mod number;
 pub mod path;
@@ -44,4 +47,5 @@ pub mod trajectory;
 pub mod validate;
 pub mod verify;
 pub mod witness;
+pub mod words;
 pub mod yaml;

@@ -66,6 +66,10 @@ pub enum Command {
     /// Samples are matched by key, also when the dataset or the suite changed. Without a gate (`--fail-on`,
     /// `--fail-on-significant`) the exit code is 0 whatever differs.
     Diff(DiffArgs),
+    /// Print one sample of a run: the question, how it was answered step by step, the scores
+    ///
+    /// Without KEY, lists the samples.
+    Show(ShowArgs),
     /// Rebuild summary and report from the records of a run
     Report(ReportArgs),
     /// Check a suite or a run directory and list every finding
@@ -418,6 +422,28 @@ pub enum DiffFormat {
     Junit,
     /// Annotations of a GitHub workflow
     Github,
+}
+
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// The run directory
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The sample's key (task/item/model/condition/sample), or a part of it that no other key has
+    #[arg(value_name = "KEY")]
+    pub key: Option<String>,
+    /// Show this attempt alone, counted from 0, where answers were voted on
+    #[arg(long, value_name = "N", requires = "key")]
+    pub attempt: Option<u32>,
+    /// Print texts as far as they were recorded, not only their first lines; whole where the run keeps bodies
+    #[arg(long, requires = "key")]
+    pub full: bool,
+    /// List only samples that did not pass
+    #[arg(long, conflicts_with = "key")]
+    pub failed: bool,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = TextOrJson::Text, value_name = "FORMAT")]
+    pub format: TextOrJson,
 }
 
 #[derive(Debug, Args)]

@@ -48,6 +48,7 @@ fn dispatch(cli: Cli, settings: &Settings) -> Result<Exit, Failure> {
         Command::Score(args) => commands::score::run(&args, settings),
         Command::Demo(args) => commands::demo::run(&args, settings),
         Command::Diff(args) => commands::diff::run(&args, settings),
+        Command::Show(args) => commands::show::run(&args, settings),
         Command::Report(args) => commands::report::run(&args, settings),
         Command::Validate(args) => commands::validate::run(&args, settings),
         Command::Models(args) => commands::models::run(&args, settings),

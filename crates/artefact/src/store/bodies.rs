@@ -38,6 +38,39 @@ impl Bodies {
         Ok(Self { dir: dir.to_owned(), locks: Default::default() })
     }
 
+    /// The folder as it is, to read from; it need not be there.
+    pub fn at(dir: &Path) -> Self {
+        Self { dir: dir.to_owned(), locks: Default::default() }
+    }
+
+    pub fn has(&self, digest: &Digest) -> bool {
+        is_file(&self.path(digest))
+    }
+
+    /// Removes what [`Bodies::put`] wrote, and the folder when nothing else is in it.
+    pub fn clear(dir: &Path) -> io::Result<()> {
+        let entries = match fs::symlink_metadata(dir) {
+            Ok(metadata) if metadata.is_dir() => fs::read_dir(dir)?,
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let mut has_others = false;
+        for entry in entries {
+            let entry = entry?;
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let hex = name.strip_suffix(".zst").unwrap_or_default();
+            let is_ours = hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
+            if is_ours && entry.file_type()?.is_file() {
+                fs::remove_file(entry.path())?;
+            } else {
+                has_others = true;
+            }
+        }
+        if has_others { Ok(()) } else { fs::remove_dir(dir) }
+    }
+
     /// Keeps a body unless it is there already.
     pub fn put(&self, body: &[u8]) -> io::Result<Digest> {
         let digest = Digest::of(body);

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use proofmark_canon::Digest;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 
-use crate::record::{Attachment, Image, Never, Role, Status, TokenLogprob, ToolCall, Usage};
+use crate::record::{Attachment, Image, Never, Role, Status, TokenLogprob, ToolCall, Usage, Voting};
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a record")]
@@ -56,6 +56,8 @@ pub(super) struct RecordView<'a> {
     #[serde(rename = "turns")]
     _turns: u32,
     pub(super) usage: Usage,
+    #[serde(rename = "voting", default)]
+    _voting: Option<Voting>,
 }
 
 #[derive(serde::Deserialize)]

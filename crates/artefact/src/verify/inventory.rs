@@ -15,7 +15,7 @@ const KNOWN: [(&str, &str); 5] = [
     (names::WORK, "work and lock of a run that was interrupted while it ended; it is no part of the run"),
     ("attestation.json", "a signature; it is checked with a key, not here"),
     ("audit-report.json", "an audit; it is no part of planes 1 and 2"),
-    ("bodies", "whole bodies; trajectories name them by their digests, and the witness does not pin them"),
+    (names::BODIES, "whole bodies; trajectories name them by their digests, and the witness does not pin them"),
     ("cassette", "recorded calls; `--reexecute` replays them"),
 ];
 

@@ -36,6 +36,8 @@ mod resume;
 #[cfg(test)]
 mod score;
 #[cfg(test)]
+mod show;
+#[cfg(test)]
 mod strictness;
 #[cfg(test)]
 mod support;

@@ -288,7 +288,7 @@ async fn ask_one(
     let came = match &ready.agents[unit.work.task] {
         Some(agent) => {
             let sample = Sample { ready, agent, unit, request: &request, files, hint, log: &Unheard };
-            let earned = sample.earn(scratch).await.map_err(|stop| told(&stop))?;
+            let earned = sample.earn(None).await.map_err(|stop| told(&stop))?;
             Came { reply: earned.reply(), earned: Some(earned) }
         }
         None => {

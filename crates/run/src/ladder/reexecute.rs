@@ -13,7 +13,7 @@ use proofmark_model::cassette::store::Store;
 use tokio::sync::watch;
 
 use super::same::first_difference;
-use super::{ALLOW, Commands, agent_tool, chain, command_scorer};
+use super::{ALLOW, Commands, chain, command_scorer};
 use crate::budget::Budget;
 use crate::collect::{Observer, Progress};
 use crate::execute::{self, Options, RunError};
@@ -43,6 +43,9 @@ pub fn climb_reexecution(mut ready: Ready, dir: &Path, how: Reexecution<'_>) -> 
         Err(error) => return open(chain(&error)),
     };
     if let Some(why) = hindrance(&ready, &manifest, &how) {
+        return open(why);
+    }
+    if let Err(why) = ready.use_recorded_tools(&manifest, dir) {
         return open(why);
     }
     let mut climb = Climb::new(Rung::Reexecution);
@@ -86,9 +89,6 @@ fn hindrance(ready: &Ready, manifest: &Manifest, how: &Reexecution<'_>) -> Optio
     }
     if let Some(scorer) = command_scorer(&ready.plan).filter(|_| how.commands == Commands::Refuse) {
         return Some(format!("scorer `{scorer}` starts a program; {ALLOW}"));
-    }
-    if let Some(tool) = agent_tool(&ready.plan).filter(|_| how.commands == Commands::Refuse) {
-        return Some(format!("the agents of the suite use `{tool}`; {ALLOW}"));
     }
     let asked = ready.plan.models.iter().find(|model| model.provider() != "offline");
     match (asked, how.cassette) {

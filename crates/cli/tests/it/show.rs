@@ -1,5 +1,6 @@
 //! `proofmark show`, the timelines of the report and `diff` of trajectories: how an agent's answer was earned.
 
+use proofmark_artefact::store::Bodies;
 use proofmark_testkit::command::TestEnv;
 
 use crate::support::{assert_same_run, empty, json, small};
@@ -78,11 +79,13 @@ fn a_body_that_the_run_keeps_is_shown_whole_and_only_when_it_is_the_one() {
     let at = lines.find("\"head\":\"\\u001b[31m").unwrap();
     let digest = &lines[at - 66..at - 2];
     let body = "\u{1b}[31m x\n".repeat(500);
-    env.put(&format!("run/bodies/{digest}"), &body);
+    let bodies = Bodies::open(&env.path("run/bodies")).unwrap();
+    assert_eq!(bodies.put(body.as_bytes()).unwrap().hex(), digest);
     let full = env.run(&["show", "run", "b 1", "--attempt", "0", "--full"]).expect(0);
     assert!(!full.stdout.contains("not recorded"), "{}", full.stdout);
     assert!(full.stdout.matches("\\u{1b}[31m x").count() >= 500);
-    env.put(&format!("run/bodies/{digest}"), format!("{body}!"));
+    let other = bodies.put(format!("{body}!").as_bytes()).unwrap();
+    std::fs::rename(bodies.path(&other), env.path(&format!("run/bodies/{digest}.zst"))).unwrap();
     env.run(&["show", "run", "b 1", "--attempt", "0", "--full"]).expect(0).says(&["not recorded"]);
 }
 

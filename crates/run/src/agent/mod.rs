@@ -287,7 +287,10 @@ impl<'a> Talk<'a> {
         if calls.is_empty() {
             return match self.agent.answer.in_text(text) {
                 Ok(answer) => Some(End { stop: StopReason::Answered, answer: Some(answer), failed: None }),
-                Err(answer::NotThere::Wanted(tool)) if self.attempt.turns < self.agent.limits.turns => {
+                Err(answer::NotThere::Wanted(tool)) => {
+                    if self.attempt.turns >= self.agent.limits.turns {
+                        return Some(End::of(StopReason::MaxTurns));
+                    }
                     self.say(format!("{REMINDER} `{tool}`."));
                     None
                 }

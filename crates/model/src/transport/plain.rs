@@ -113,9 +113,13 @@ impl Plain {
     fn request(&self, url: &Url, headers: &HeaderMap, body: Bytes) -> hyper::Request<Whole> {
         let mut request = hyper::Request::new(Whole(Some(body)));
         *request.method_mut() = hyper::Method::POST;
-        // A path that an address holds is one that a request can hold.
-        if let Ok(path) = url.path().parse() {
-            *request.uri_mut() = path;
+        // What an address holds behind its host is what a request can hold.
+        let target = match url.query() {
+            Some(query) => format!("{}?{query}", url.path()).parse(),
+            None => url.path().parse(),
+        };
+        if let Ok(target) = target {
+            *request.uri_mut() = target;
         }
         let all = request.headers_mut();
         headers.clone_into(all);

@@ -181,3 +181,62 @@ printf '{"type":"result","subtype":"success","is_error":false,"result":"%s","usa
     let manifest: Value = serde_json::from_str(&env.text("run/manifest.json")).unwrap();
     assert_eq!(manifest["models"][0]["seed"], "ignored");
 }
+
+#[test]
+fn an_agent_calls_its_tools_over_every_wire_and_is_made_again_from_its_cassette() {
+    let server = provider(Config::default());
+    let env = env();
+    for streamed in [false, true] {
+        env.put(
+            "suite.yaml",
+            format!(
+                r#"
+name: agents
+models:
+{WIRES}
+conditions: {{c: {{params: {{stream: {streamed}}}}}}}
+evidence: {{record: true}}
+tasks:
+  - id: sums
+    dataset:
+      format: inline
+      id: id
+      rows:
+        - {{id: one, input: 'call:calculator {{"expression":"6*7"}}', target: "42"}}
+        - {{id: two, input: 'call:calculator {{"expression":"1/0"}} and call:calculator {{"expression":"2+3"}}', target: "5"}}
+    solver: {{type: agent, tools: [{{type: calculator}}]}}
+    scorers: [{{type: exact}}]
+"#
+            ),
+        );
+        let arguments = ["run", "suite.yaml", "--run-dir", "run", "--overwrite", "--cassette", "tape"];
+        let ran = call_live(&env, &server, &arguments).run();
+        assert_eq!(ran.code, 0, "{}\n{}\n{}", ran.stdout, ran.stderr, env.text("run/records.jsonl"));
+        let records = lines(&env, "run/records.jsonl");
+        assert_eq!(records.len(), 14);
+        for record in &records {
+            assert_eq!(record["scores"][0]["passed"], true, "{record}");
+            let calls = if record["item_id"] == "one" { 1 } else { 2 };
+            assert_eq!((&record["turns"], &record["tool_calls"]), (&json!(2), &json!(calls)), "{record}");
+        }
+        let trajectories = lines(&env, "run/trajectories.jsonl");
+        let steps = |at: usize| trajectories[at]["steps"].as_array().unwrap().clone();
+        let kinds: Vec<String> = steps(7).iter().map(|step| step["type"].as_str().unwrap().to_owned()).collect();
+        let round = ["tool_call", "tool_result", "tool_call", "tool_result"];
+        assert_eq!(kinds, [&["prompt", "model_output"][..], &round, &["model_output"]].concat());
+        // What tools were called with and returned does not depend on the wire.
+        for at in 8..14 {
+            let tools = |at: usize| -> Vec<Value> {
+                steps(at).into_iter().filter(|step| step["type"].as_str().unwrap().starts_with("tool")).collect()
+            };
+            assert_eq!(tools(at), tools(7), "{at}");
+        }
+        // Two calls of a model for each sample, each with its request id, in the order of the records.
+        let telemetry = lines(&env, "run/telemetry.jsonl");
+        assert_eq!(telemetry.iter().filter(|attempt| attempt["call"] == 1).count(), 14);
+        assert_eq!(env.run(&["validate", "run"]).code, 0);
+        let verified = env.run(&["verify", "run", "--reexecute", "--cassette", "tape"]);
+        assert_eq!(verified.code, 0, "{}\n{}", verified.stdout, verified.stderr);
+        assert!(verified.stdout.contains("reached: rung 4 of 5"), "{}", verified.stdout);
+    }
+}

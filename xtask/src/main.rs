@@ -15,7 +15,8 @@ cargo xtask COMMAND
   generate --check  say whether they are up to date
   bench [--quick]   measure speed and memory on a release build; prints a table and JSON,
                     and keeps them under bench/runs/
-  bench verify      `verify` alone, with a run directory of 2 GB; keeps nothing
+  bench PART [--quick]
+                    evidence, live or verify alone; keeps nothing
 ";
 
 fn main() -> ExitCode {
@@ -27,8 +28,9 @@ fn main() -> ExitCode {
         ["generate", "--check"] => generate::check(),
         ["bench"] => bench::run(bench::Size::Full),
         ["bench", "--quick"] => bench::run(bench::Size::Quick),
-        ["bench", "verify"] => bench::run_verify(bench::Size::Full),
-        ["bench", "verify", "--quick"] => bench::run_verify(bench::Size::Quick),
+        ["bench", "evidence", rest @ ..] => bench::run_part(bench::Part::Evidence, size_of(rest)),
+        ["bench", "live", rest @ ..] => bench::run_part(bench::Part::Live, size_of(rest)),
+        ["bench", "verify", rest @ ..] => bench::run_part(bench::Part::Verify, size_of(rest)),
         [] | ["help" | "--help" | "-h"] => {
             shell::say(HELP);
             return ExitCode::SUCCESS;
@@ -45,4 +47,8 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn size_of(words: &[&str]) -> bench::Size {
+    if words.contains(&"--quick") { bench::Size::Quick } else { bench::Size::Full }
 }

@@ -3,6 +3,7 @@
 //! The machine is noisy, so times are given as a ratio to a yardstick that runs beside them
 //! (`openssl dgst -sha256` over the same files), and every figure is the best of several tries.
 
+mod evidence;
 mod live;
 mod verify;
 
@@ -27,6 +28,14 @@ pub(crate) enum Size {
     Quick,
 }
 
+/// One part of the bench.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    Evidence,
+    Live,
+    Verify,
+}
+
 /// What one process took.
 #[derive(Debug, Clone, Copy)]
 struct Cost {
@@ -45,10 +54,15 @@ struct Figure {
 }
 
 /// Measures one part alone and keeps nothing, while that part is worked at.
-pub(crate) fn run_verify(size: Size) -> Result<()> {
+pub(crate) fn run_part(part: Part, size: Size) -> Result<()> {
     need("openssl", "openssl")?;
     shell("cargo", &["build", "--release", "--package", "proofmark"])?;
-    let figures = verify::measure(&Bench::bare()?, size)?;
+    let bench = Bench::bare()?;
+    let figures = match part {
+        Part::Evidence => evidence::measure(&bench, size)?,
+        Part::Live => live::measure(&bench, size)?,
+        Part::Verify => verify::measure(&bench, size)?,
+    };
     say(&table(&figures));
     Ok(())
 }
@@ -64,6 +78,7 @@ pub(crate) fn run(size: Size) -> Result<()> {
     let bench = Bench::new(size)?;
     let mut figures = bench.measure()?;
     figures.extend(verify::measure(&bench, size)?);
+    figures.extend(evidence::measure(&bench, size)?);
     figures.extend(live::measure(&bench, size)?);
     report(size, &figures)
 }

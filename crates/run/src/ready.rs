@@ -390,7 +390,7 @@ fn find_root(suite_path: &Path, file: &SuiteFile, plan: &Plan, world: &World) ->
         return Ok(own);
     }
     let data: Vec<&RelPath> = plan.tasks.iter().filter_map(|task| task.dataset.path.as_ref()).collect();
-    let has_all = |root: &Path| data.iter().all(|path| path.under(root).is_file()) && Assets::load(plan, root).is_ok();
+    let has_all = |root: &Path| data.iter().all(|path| path.under(root).exists()) && Assets::load(plan, root).is_ok();
     let absolute = own.canonicalize().unwrap_or(own);
     let found = absolute.ancestors().find(|root| has_all(root));
     found.map(Path::to_owned).ok_or_else(|| ReadyError::NoRoot(suite_path.to_owned()))

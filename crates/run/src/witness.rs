@@ -50,6 +50,7 @@ pub(crate) struct Witness {
     toolchain: String,
     suite: Digest,
     hub_files: Vec<Vec<HubFile>>,
+    hub_attachments: BTreeMap<(String, Digest), (String, Option<String>)>,
     programs: Vec<(Role, String, Digest)>,
     models: Vec<ModelFacts>,
 }
@@ -99,6 +100,7 @@ impl Witness {
             toolchain: invocation.toolchain.clone(),
             suite: *suite,
             hub_files: hub_files(ready),
+            hub_attachments: hub_attachments(ready),
             programs: programs(ready),
             models: ready.models.iter().map(|model| model_facts(model.surroundings())).collect(),
         }
@@ -162,6 +164,7 @@ impl Witness {
             manifest,
             summary,
             hub_files: self.hub_files.clone(),
+            hub_attachments: self.hub_attachments.clone(),
             programs: self.programs.clone(),
             models: self.models.clone(),
             // There may be millions: they go straight from the telemetry to the file.
@@ -242,6 +245,18 @@ fn hub_files(ready: &Ready) -> Vec<Vec<HubFile>> {
         if is_all { files } else { Vec::new() }
     });
     of_task.collect()
+}
+
+/// Which attachments came from the hub, and from where there.
+fn hub_attachments(ready: &Ready) -> BTreeMap<(String, Digest), (String, Option<String>)> {
+    let mut all = BTreeMap::new();
+    for (task, prepared) in ready.plan.tasks.iter().zip(&ready.datasets) {
+        let Some(repo) = &task.dataset.repo else { continue };
+        for (path, digest) in &prepared.attachments {
+            all.insert((path.to_string(), *digest), (repo.clone(), prepared.revision.clone()));
+        }
+    }
+    all
 }
 
 /// The files under the root that commands of models and scorers name, as they are before the run starts.

@@ -217,8 +217,8 @@ struct Sought<'a> {
 
 impl<'a> Sought<'a> {
     fn of(input: &'a Input, dialect: Dialect) -> Self {
-        // Only datasets come from the hub: a suite that says so is a file all the same.
-        let is_of_hub = input.is_of_hub && input.role == "dataset";
+        // Only datasets and their attachments come from the hub: a suite that says so is a file all the same.
+        let is_of_hub = input.is_of_hub && matches!(input.role.as_str(), "dataset" | "attachment");
         let path = input.path.as_deref().filter(|_| !is_of_hub);
         Self { input, candidates: path.map(|path| confine::candidates(path, dialect)) }
     }
@@ -245,7 +245,7 @@ impl<'a> Sought<'a> {
         if self.input.path.is_none() {
             return self.line(place, Status::Unchecked).note("the block does not say where it is");
         }
-        self.line(place, Status::Skip).note("a dataset of the hub is not a file here")
+        self.line(place, Status::Skip).note("what comes from the hub is not a file here")
     }
 }
 

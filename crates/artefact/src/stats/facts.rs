@@ -93,6 +93,8 @@ pub struct Facts<'a> {
     pub answered_by: Option<&'a str>,
     /// One verdict a scorer of the task, or none when the sample has no answer or no score.
     pub scores: &'a [Verdict],
+    /// Whether there are no scores because there is no gold answer, and nothing went wrong.
+    pub unscored: bool,
 }
 
 /// What one scorer said.
@@ -189,7 +191,8 @@ impl<'s> FactsReader<'s> {
         }
         self.last = Some(place);
         let answered_by = record.output.as_ref().and_then(|output| output.answered_by.as_deref());
-        Ok(Facts { task, item, model, condition, usage: record.usage, answered_by, scores: &self.verdicts })
+        let unscored = record.status == Status::Success && self.verdicts.is_empty();
+        Ok(Facts { task, item, model, condition, usage: record.usage, answered_by, scores: &self.verdicts, unscored })
     }
 
     fn read_scores(&mut self, task: &TaskShape, record: &Record) -> Result<(), FactsError> {

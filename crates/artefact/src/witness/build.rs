@@ -31,6 +31,8 @@ pub struct Facts<'a> {
     pub summary: &'a Summary,
     /// By dataset of the manifest: the files of a hub dataset, empty for any other.
     pub hub_files: Vec<Vec<HubFile>>,
+    /// Attachments that came from the hub, by name and digest: the repository and its commit.
+    pub hub_attachments: BTreeMap<(String, Digest), (String, Option<String>)>,
     /// Programs and scripts that the suite starts and the manifest does not list: what they are for, their path from
     /// the suite's root, and the digest of their bytes.
     pub programs: Vec<(Role, String, Digest)>,
@@ -147,6 +149,7 @@ pub fn build(facts: Facts<'_>) -> Block {
         repo_commit: None,
     };
     let first = facts.starts.first().unwrap_or(&unknown).clone();
+    let inputs = inputs(&suite, &facts);
     let mut not_submittable = facts.not_submittable;
     if !manifest.evidence.recorded {
         not_submittable.push("evidence was not recorded: there are no trajectories".to_owned());
@@ -160,7 +163,7 @@ pub fn build(facts: Facts<'_>) -> Block {
             requested: manifest.conditions.requested.clone(),
         },
         git_dirty: first.git_dirty,
-        inputs: inputs(&suite, ground, manifest, &facts.hub_files, &facts.programs),
+        inputs,
         invocations: if facts.starts.len() > 1 { facts.starts.to_vec() } else { Vec::new() },
         invoked_at: first.invoked_at,
         judge_cache_integrity_events: Vec::new(),
@@ -187,13 +190,8 @@ pub fn build(facts: Facts<'_>) -> Block {
 }
 
 /// Every input once: the suite, the datasets in the suite's order, what the manifest lists, then programs.
-fn inputs(
-    suite: &SuiteEntry,
-    ground: &Ground,
-    manifest: &Manifest,
-    hub_files: &[Vec<HubFile>],
-    programs: &[(Role, String, Digest)],
-) -> Vec<Input> {
+fn inputs(suite: &SuiteEntry, facts: &Facts<'_>) -> Vec<Input> {
+    let Facts { ground, manifest, hub_files, hub_attachments, programs, .. } = facts;
     let file = |role, path: Option<String>, hash, mode| Input {
         files: Vec::new(),
         hash,
@@ -227,7 +225,14 @@ fn inputs(
     }
     // The manifest's list has each of them once; it can be long.
     all.extend(manifest.assets.iter().map(|asset: &AssetEntry| {
-        file(role_of(asset.role), Some(ground.path_of(&asset.path)), asset.digest, asset.mode)
+        let role = role_of(asset.role);
+        let of_hub = hub_attachments.get(&(asset.path.clone(), asset.digest)).filter(|_| role == Role::Attachment);
+        let Some((repo, revision)) = of_hub else {
+            return file(role, Some(ground.path_of(&asset.path)), asset.digest, asset.mode);
+        };
+        let path = format!("{repo}@{}/{}", revision.as_deref().unwrap_or("main"), asset.path);
+        let (repo, revision) = (Some(repo.clone()), revision.clone());
+        Input { repo, revision, ..file(role, Some(path), asset.digest, asset.mode) }
     }));
     for (role, path, digest) in programs {
         let input = file(*role, Some(ground.path_of(path)), *digest, HashMode::Raw);

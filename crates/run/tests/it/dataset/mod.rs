@@ -59,7 +59,7 @@ fn plan(format: Format) -> DatasetPlan {
         Format::Jsonl => Some("d.jsonl"),
         Format::Csv => Some("d.csv"),
         Format::Parquet => Some("d.parquet"),
-        Format::Inline | Format::Hf => None,
+        Format::Inline | Format::Hf | Format::Gaia => None,
     };
     DatasetPlan {
         format,
@@ -69,6 +69,7 @@ fn plan(format: Format) -> DatasetPlan {
         revision: None,
         config: None,
         split: None,
+        level: vec![],
         data_files: None,
         dataset_hash: None,
         id: None,

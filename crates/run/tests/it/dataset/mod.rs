@@ -1,6 +1,7 @@
 //! Datasets, read as a run reads them.
 
 mod formats;
+mod gaia;
 mod hub;
 mod order;
 mod rows;

@@ -7,6 +7,7 @@
 //! - [`stats`] intervals and tests, and the aggregation of records to a summary.
 //! - [`rebuild`] summary and report out of the records; [`report`] `report.html`.
 //! - [`diff`] two runs compared; [`validate`] one run checked.
+//! - [`export`] runs in the forms that others take.
 //! - [`replay`] whether the inputs that a witness names are the ones that are there.
 //! - [`schema`] the JSON Schemas of all of these.
 //! - [`spill`] sorting and duplicates in flat memory.
@@ -16,6 +17,7 @@
 
 mod axes;
 pub mod diff;
+pub mod export;
 pub mod manifest;
 pub mod number;
 pub mod path;

@@ -10,6 +10,8 @@ use crate::shell::{self, need, root, say};
 pub(crate) fn run() -> Result<()> {
     // What the tests call besides cargo: scripts of `command` scorers.
     need("python3", "python3")?;
+    // Confines the programs of agents.
+    need("bwrap", "bubblewrap")?;
     shell::run("cargo", &["fmt", "--all", "--check"])?;
     shell::run("cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     check_features()?;

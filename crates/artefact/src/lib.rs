@@ -12,10 +12,12 @@
 //! - [`schema`] the JSON Schemas of all of these.
 //! - [`spill`] sorting and duplicates in flat memory.
 //! - [`picture`] what a picture is, without and with a look at its pixels.
+//! - [`backfill`] a witness for a report that has none, out of git's history.
 //! - [`witness`] `report.replay.json` and `report.md`: what happened this time.
 //! - [`path`] paths that cannot leave their root; `axes` where names stand; [`text`] and [`number`] what people read.
 
 mod axes;
+pub mod backfill;
 pub mod diff;
 pub mod export;
 pub mod manifest;

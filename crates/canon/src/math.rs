@@ -14,6 +14,31 @@ pub fn exp(x: f64) -> f64 {
     libm::exp(x)
 }
 
+/// Logarithm to base 10.
+pub fn log10(x: f64) -> f64 {
+    libm::log10(x)
+}
+
+/// x to the power y.
+pub fn pow(x: f64, y: f64) -> f64 {
+    libm::pow(x, y)
+}
+
+/// Sine of radians.
+pub fn sin(x: f64) -> f64 {
+    libm::sin(x)
+}
+
+/// Cosine of radians.
+pub fn cos(x: f64) -> f64 {
+    libm::cos(x)
+}
+
+/// Tangent of radians.
+pub fn tan(x: f64) -> f64 {
+    libm::tan(x)
+}
+
 /// Logarithm of the gamma function.
 pub fn ln_gamma(x: f64) -> f64 {
     libm::lgamma(x)

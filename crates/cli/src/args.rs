@@ -82,6 +82,15 @@ pub enum Command {
     ///
     /// Exits 1 when anything differs, 2 when nothing differs and something could not be checked.
     VerifyReplay(VerifyReplayArgs),
+    /// Reconstruct the sidecar of a report that predates replay blocks
+    ///
+    /// Writes `x.replay.json` beside `x.md` with the hashes of the suite and of every file it names as they were at the
+    /// report's commit: the one that added it, unless `--commit` names another. The block says that it was backfilled;
+    /// the report itself is not touched. Everything comes out of git: nothing is read from the work tree, asked of a
+    /// model, or fetched. Given again, it changes nothing.
+    ///
+    /// Exits 2 when the commit or an input cannot be found. The sidecar of a run is never replaced.
+    Backfill(BackfillArgs),
     /// Print the digest that the contract gives a file
     ///
     /// Structured: SHA-256 of the canonical JSON of what the YAML or JSON says, so that comments, white space and the order
@@ -432,6 +441,47 @@ pub enum ReplayFormat {
     Json,
     /// Annotations of a GitHub workflow
     Github,
+}
+
+#[derive(Debug, Args)]
+pub struct BackfillArgs {
+    /// The report, such as docs/evals/x.md
+    #[arg(value_name = "REPORT")]
+    pub report: PathBuf,
+    /// The suite that was run, by the path that it had at the commit
+    #[arg(long, value_name = "SUITE")]
+    pub suite: PathBuf,
+    /// The commit that the run was made at [default: the one that added the report]
+    #[arg(long, value_name = "REV")]
+    pub commit: Option<String>,
+    /// What the report is about [default: eval-image when a model of the suite makes pictures, else eval-live]
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub kind: Option<KindArg>,
+    /// Only these tasks, models or conditions were run: task=ID, model=ID, condition=ID (repeatable)
+    #[arg(long, value_name = "KIND=ID", value_parser = parse_only)]
+    pub only: Vec<proofmark_artefact::suite::resolve::Only>,
+    /// Where the suite's paths start [default: the suite's folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Replace a sidecar that was backfilled before and says something else
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Print what would be written; write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = TextOrJson::Text, value_name = "FORMAT")]
+    pub format: TextOrJson,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum KindArg {
+    /// Models were asked for texts
+    EvalLive,
+    /// Answers that were there already were scored
+    Critique,
+    /// Models were asked for pictures
+    EvalImage,
 }
 
 #[derive(Debug, Args)]

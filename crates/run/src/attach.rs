@@ -9,6 +9,7 @@ use proofmark_artefact::manifest::{AssetEntry, AssetRole, HashMode};
 use proofmark_artefact::path::RelPath;
 use proofmark_artefact::record::{Attachment, Message, Role};
 use proofmark_artefact::store::{OpenError, read_bounded};
+use proofmark_artefact::suite::plan::{ScorerPlan, TaskPlan};
 use proofmark_canon::Digest;
 use proofmark_model::File;
 
@@ -42,6 +43,16 @@ pub enum CollectAttachmentsError {
     Attach(#[from] AttachError),
     #[error(transparent)]
     Dataset(#[from] DatasetError),
+}
+
+/// Whether rows of a task name files.
+pub(crate) fn names_files(task: &TaskPlan) -> bool {
+    !task.dataset.files.is_empty() || has_references(task)
+}
+
+/// Whether the targets of a task's rows may name reference pictures.
+pub(crate) fn has_references(task: &TaskPlan) -> bool {
+    task.scorers.iter().any(|scorer| matches!(scorer, ScorerPlan::ImageHash { .. }))
 }
 
 impl Attachments {

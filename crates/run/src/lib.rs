@@ -7,10 +7,12 @@
 //! - [`journal`] what came back, before it counts; [`outputs`] the pictures in it; [`resume`] going on after a kill;
 //! - [`collect`] records put back in order; [`publish`] the final files;
 //! - [`rescore`] a finished run scored once more, to see whether its numbers follow; `recorded` replies out of records;
-//! - [`witness`] what happened this time; [`git`] the repository that holds the suite.
+//! - [`witness`] what happened this time; [`git`] the repository that holds the suite;
+//! - [`backfill`] the witness of a report that predates it.
 
 mod agent;
 pub mod attach;
+pub mod backfill;
 pub mod budget;
 pub mod collect;
 pub mod dataset;

@@ -9,7 +9,7 @@ use proofmark_artefact::suite::assets::{AssetError, AssetRole, Assets};
 use proofmark_artefact::suite::config::{Api, OutputKind, Runner};
 use proofmark_artefact::suite::identity::run_id;
 use proofmark_artefact::suite::load::{SuiteError, SuiteFile};
-use proofmark_artefact::suite::plan::{ModelPlan, Plan, ScorerPlan, ToolPlan};
+use proofmark_artefact::suite::plan::{ModelPlan, Plan, ToolPlan};
 use proofmark_artefact::suite::problem::{Place, Problem};
 use proofmark_artefact::suite::resolve::{Overrides, merge_params};
 use proofmark_artefact::suite::solver::{Protocol, SolverPlan};
@@ -19,7 +19,7 @@ use proofmark_model::{BuildModel, Model, Surroundings, check_params, price};
 use proofmark_tool::Toolbox;
 
 use crate::agent::Agent;
-use crate::attach::{AttachError, Attachments, CollectAttachmentsError};
+use crate::attach::{self, AttachError, Attachments, CollectAttachmentsError};
 use crate::dataset::{DataContext, DatasetError, HubContext, Item, Prepared, prepare};
 use crate::prompt::Prompts;
 use crate::scorer::{Scorer, ScorerEnv};
@@ -174,10 +174,8 @@ impl Ready {
             }
             datasets.push(prepared);
         }
-        let with_files = plan.tasks.iter().zip(&datasets).filter_map(|(task, prepared)| {
-            let has_references = task.scorers.iter().any(|scorer| matches!(scorer, ScorerPlan::ImageHash { .. }));
-            (has_references || !task.dataset.files.is_empty()).then_some((prepared, has_references))
-        });
+        let with_files = plan.tasks.iter().zip(&datasets).filter(|(task, _)| attach::names_files(task));
+        let with_files = with_files.map(|(task, prepared)| (prepared, attach::has_references(task)));
         let attachments = Attachments::load(with_files, &root)?;
         let serving = plan.models.iter().map(serving).collect::<Result<_, _>>()?;
         let tools = plan.tasks.iter().map(|task| tools(&task.tools)).collect::<Result<_, _>>()?;

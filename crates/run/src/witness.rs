@@ -8,18 +8,19 @@ use std::path::{Path, PathBuf};
 use proofmark_artefact::manifest::{Manifest, Platform};
 use proofmark_artefact::path::RelPath;
 use proofmark_artefact::store::{AtomicFile, Claim, Lines, digest_file, names, write_atomic};
-use proofmark_artefact::suite::plan::ScorerPlan;
+use proofmark_artefact::suite::plan::{Plan, ScorerPlan};
 use proofmark_artefact::summary::Summary;
 use proofmark_artefact::witness::block::{HubFile, Kind, Role, Start};
 use proofmark_artefact::witness::place::Surroundings;
 use proofmark_artefact::witness::redact::Redactor;
 use proofmark_artefact::witness::requests::RequestIds;
 use proofmark_artefact::witness::{
-    Facts, GitState, Ground, Invocation as Given, ModelFacts, TypedPath, build, markdown, pins, start,
+    Facts, GitState, Ground, HubAttachments, Invocation as Given, ModelFacts, TypedPath, build, markdown, pins, start,
 };
 use proofmark_canon::{Digest, json};
 use proofmark_model::Secret;
 
+use crate::dataset::Prepared;
 use crate::evidence::failure_noted;
 use crate::publish::PublishError;
 use crate::ready::Ready;
@@ -50,7 +51,7 @@ pub(crate) struct Witness {
     toolchain: String,
     suite: Digest,
     hub_files: Vec<Vec<HubFile>>,
-    hub_attachments: BTreeMap<(String, Digest), (String, Option<String>)>,
+    hub_attachments: Vec<HubAttachments>,
     programs: Vec<(Role, String, Digest)>,
     models: Vec<ModelFacts>,
 }
@@ -236,47 +237,61 @@ fn model_facts(surroundings: Vec<(&'static str, String)>) -> ModelFacts {
 
 /// By task: the files of a dataset of the hub, when they are exactly what its digest is of.
 fn hub_files(ready: &Ready) -> Vec<Vec<HubFile>> {
-    let of_task = ready.plan.tasks.iter().zip(&ready.datasets).map(|(task, prepared)| {
-        let Some(repo) = &task.dataset.repo else { return Vec::new() };
-        let name = |path: &str| path.strip_prefix(&format!("{repo}/")).unwrap_or(path).to_owned();
-        let files = prepared.files.iter().map(|file| HubFile { path: name(&file.path), sha256: file.digest.hex() });
-        let files: Vec<HubFile> = files.collect();
-        let is_all = json::to_vec(&files).is_ok_and(|bytes| Digest::of(&bytes) == prepared.digest);
-        if is_all { files } else { Vec::new() }
+    let of_task = ready.plan.tasks.iter().zip(&ready.datasets).map(|(task, prepared)| match &task.dataset.repo {
+        Some(repo) => files_of(repo, prepared),
+        None => Vec::new(),
     });
     of_task.collect()
 }
 
-/// Which attachments came from the hub, and from where there.
-fn hub_attachments(ready: &Ready) -> BTreeMap<(String, Digest), (String, Option<String>)> {
-    let mut all = BTreeMap::new();
+/// What came from the hub besides the rows.
+fn hub_attachments(ready: &Ready) -> Vec<HubAttachments> {
+    let mut all = Vec::new();
     for (task, prepared) in ready.plan.tasks.iter().zip(&ready.datasets) {
-        let Some(repo) = &task.dataset.repo else { continue };
-        for (path, digest) in &prepared.attachments {
-            all.insert((path.to_string(), *digest), (repo.clone(), prepared.revision.clone()));
-        }
+        let Some(repo) = task.dataset.repo.as_ref().filter(|_| !prepared.attachments.is_empty()) else { continue };
+        let files = prepared.attachments.iter();
+        let files = files.map(|(path, digest)| HubFile { path: path.to_string(), sha256: digest.hex() }).collect();
+        all.push(HubAttachments { repo: repo.clone(), revision: prepared.revision.clone(), files });
     }
     all
 }
 
+/// The files of a dataset of the hub, when they are exactly what its digest is of.
+pub(crate) fn files_of(repo: &str, prepared: &Prepared) -> Vec<HubFile> {
+    let name = |path: &str| path.strip_prefix(&format!("{repo}/")).unwrap_or(path).to_owned();
+    let files = prepared.files.iter().map(|file| HubFile { path: name(&file.path), sha256: file.digest.hex() });
+    let files: Vec<HubFile> = files.collect();
+    let is_all = json::to_vec(&files).is_ok_and(|bytes| Digest::of(&bytes) == prepared.digest);
+    if is_all { files } else { Vec::new() }
+}
+
 /// The files under the root that commands of models and scorers name, as they are before the run starts.
 fn programs(ready: &Ready) -> Vec<(Role, String, Digest)> {
-    let of_models = ready.plan.models.iter().filter_map(|model| model.command.as_ref()?.run.as_ref());
-    let of_scorers = ready.plan.tasks.iter().flat_map(|task| &task.scorers).filter_map(|scorer| match scorer {
+    let Ok(root) = ready.root.canonicalize() else { return Vec::new() };
+    let mut found = Vec::new();
+    for (role, path) in command_words(&ready.plan) {
+        // A word that only looks like a path, or a link that leads elsewhere, is no file of the suite.
+        let real = path.under(&root).canonicalize().ok().filter(|real| real.starts_with(&root) && real.is_file());
+        let Some(Ok((digest, _))) = real.map(|real| digest_file(&real)) else { continue };
+        found.push((role, path.to_string(), digest));
+    }
+    found
+}
+
+/// The words of commands that could be files under the root, each once, with whose command it is.
+pub(crate) fn command_words(plan: &Plan) -> Vec<(Role, RelPath)> {
+    let of_models = plan.models.iter().filter_map(|model| model.command.as_ref()?.run.as_ref());
+    let of_scorers = plan.tasks.iter().flat_map(|task| &task.scorers).filter_map(|scorer| match scorer {
         ScorerPlan::Command { command, .. } => Some(command),
         _ => None,
     });
     let words = of_models.map(|words| (Role::Model, words)).chain(of_scorers.map(|words| (Role::Scorer, words)));
-    let Ok(root) = ready.root.canonicalize() else { return Vec::new() };
-    let mut found: Vec<(Role, String, Digest)> = Vec::new();
+    let mut found: Vec<(Role, RelPath)> = Vec::new();
     for (role, word) in words.flat_map(|(role, words)| words.iter().map(move |word| (role, word))) {
         let word = word.strip_prefix("{suite}/").unwrap_or(word);
         let Ok(path) = word.parse::<RelPath>() else { continue };
-        // A word that only looks like a path, or a link that leads elsewhere, is no file of the suite.
-        let real = path.under(&root).canonicalize().ok().filter(|real| real.starts_with(&root) && real.is_file());
-        let Some(Ok((digest, _))) = real.map(|real| digest_file(&real)) else { continue };
-        if !found.iter().any(|(have, name, _)| *have == role && name == path.as_str()) {
-            found.push((role, path.to_string(), digest));
+        if !found.iter().any(|(have, name)| *have == role && *name == path) {
+            found.push((role, path));
         }
     }
     found

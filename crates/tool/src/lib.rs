@@ -2,12 +2,13 @@
 //!
 //! - [`tool`] the shape of every tool: what it is called with, what comes back;
 //! - [`workspace`] the files that one sample's tools can see: the item's attachments and nothing else;
-//! - [`build`] tools out of a plan; [`output`] results cut to what a model is shown;
+//! - [`build`] tools out of a plan; `args` arguments checked; [`output`] results cut to what a model is shown;
 //! - [`sandbox`] programs that can reach nothing; `code` Python and shell commands in it;
 //! - `file`, `calculator`, `submit` tools that need no program;
 //! - [`web`] pages and searches that cannot reach private addresses;
 //! - [`mcp`] the tools of MCP servers.
 
+mod args;
 pub mod build;
 mod calculator;
 mod code;

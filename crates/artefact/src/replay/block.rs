@@ -50,8 +50,18 @@ pub struct Input {
     pub hash: Digest,
     /// `None`: raw is tried first, then structured.
     pub mode: Option<HashMode>,
-    /// A dataset of the hub is not a file.
-    pub is_of_hub: bool,
+    /// A dataset of the hub is not a file under the root.
+    pub hub: Option<OfHub>,
+}
+
+/// A dataset of the hub, as the block names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfHub {
+    pub repo: String,
+    /// Empty when the block does not say.
+    pub revision: String,
+    /// The files that were read and the hex digits of their SHA-256.
+    pub files: Vec<(String, String)>,
 }
 
 /// The sidecar cannot be understood.
@@ -284,8 +294,23 @@ impl<'a> At<'a> {
             path,
             hash: digest.ok_or_else(|| hash.misfit("`sha256:` and 64 lower-case hex digits"))?,
             mode,
-            is_of_hub: self.value.get("repo").is_some_and(|repo| !repo.is_null()),
+            // Only datasets and their attachments come from the hub: a suite that says so is a file all the same.
+            hub: if matches!(role, "dataset" | "attachment") { self.of_hub()? } else { None },
         })
+    }
+
+    fn of_hub(&self) -> Result<Option<OfHub>, BlockError> {
+        if self.value.get("repo").is_none_or(Value::is_null) {
+            return Ok(None);
+        }
+        let revision = self.value.get("revision").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let mut files = Vec::new();
+        if self.value.get("files").is_some() {
+            for file in self.field("files")?.items()? {
+                files.push((file.text("path")?.to_owned(), file.text("sha256")?.to_owned()));
+            }
+        }
+        Ok(Some(OfHub { repo: self.text("repo")?.to_owned(), revision, files }))
     }
 
     fn misfit(&self, expected: &'static str) -> BlockError {

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use proofmark_canon::Digest;
 
-use super::block::{self, Block, Dialect, Input};
+use super::block::{self, Block, Dialect, Input, OfHub};
 use super::confine::{self, Candidates, Refusal};
 use super::git::{self, Found, GitError};
 use super::hash::{self, Content};
+use super::hub::{self, Verdict};
 use super::locate::Target;
 use super::markdown;
 use super::outcome::{Answer, Head, Line, Outcome, Status, Trouble, Where};
@@ -32,6 +33,8 @@ pub struct Options {
     pub root: Option<PathBuf>,
     /// Where the command was given.
     pub cwd: PathBuf,
+    /// Where files of hub datasets are kept, when that may be looked at.
+    pub cache: Option<PathBuf>,
 }
 
 /// The largest sidecar that is read.
@@ -86,7 +89,7 @@ fn fill(outcome: &mut Outcome, target: &Target, options: &Options) -> Result<(),
     let sought: Vec<Sought<'_>> = block.inputs.iter().map(|input| Sought::of(input, block.dialect)).collect();
     let mut worktree = Vec::new();
     if options.at != Some(At::Commit) {
-        worktree = sought.iter().map(|sought| in_worktree(sought, &root, block.dialect)).collect();
+        worktree = sought.iter().map(|sought| in_worktree(sought, &root, block.dialect, options)).collect();
         outcome.worktree = Some(answer(&worktree));
     }
     let mut commit = Vec::new();
@@ -177,9 +180,12 @@ fn check_markdown(block: &Block, path: &Path) -> Vec<Line> {
         return line(Status::Unchecked, "the markdown cannot be read");
     };
     let Some(fence) = markdown::find(&String::from_utf8_lossy(&bytes)) else {
-        // AHD's older reports have none; ours always do.
-        let status = if block.dialect == Dialect::Ahd { Status::Skip } else { Status::Fail };
-        return line(status, "the markdown has no replay block");
+        // AHD's older reports have none, and neither have reports that are older than their block; all others of ours do.
+        return match block.dialect {
+            Dialect::Proofmark if block.backfilled => line(Status::Skip, "the markdown is older than its block"),
+            Dialect::Ahd => line(Status::Skip, "the markdown has no replay block"),
+            Dialect::Proofmark => line(Status::Fail, "the markdown has no replay block"),
+        };
     };
     if fence.is_not_alone {
         return line(Status::Fail, "the markdown has more than one replay block");
@@ -217,9 +223,7 @@ struct Sought<'a> {
 
 impl<'a> Sought<'a> {
     fn of(input: &'a Input, dialect: Dialect) -> Self {
-        // Only datasets and their attachments come from the hub: a suite that says so is a file all the same.
-        let is_of_hub = input.is_of_hub && matches!(input.role.as_str(), "dataset" | "attachment");
-        let path = input.path.as_deref().filter(|_| !is_of_hub);
+        let path = input.path.as_deref().filter(|_| input.hub.is_none());
         Self { input, candidates: path.map(|path| confine::candidates(path, dialect)) }
     }
 
@@ -242,15 +246,32 @@ impl<'a> Sought<'a> {
 
     /// The line of an input that is no file under the root, whatever is looked at.
     fn no_file(&self, place: Where) -> Line {
-        if self.input.path.is_none() {
-            return self.line(place, Status::Unchecked).note("the block does not say where it is");
+        if self.input.hub.is_some() {
+            return self.line(place, Status::Skip).note("a dataset of the hub is not a file of the repository");
         }
-        self.line(place, Status::Skip).note("what comes from the hub is not a file here")
+        self.line(place, Status::Unchecked).note("the block does not say where it is")
+    }
+
+    /// The line of a dataset of the hub, whose files may be in the cache.
+    fn in_cache(&self, hub: &OfHub, cache: Option<&Path>) -> Line {
+        let line = |status| Line { mode: Some("structured"), ..self.line(Where::Worktree, status) };
+        match hub::check(hub, self.input.hash, cache) {
+            Verdict::Same(files) => {
+                let note =
+                    if files == 1 { "1 file of the cache".to_owned() } else { format!("{files} files of the cache") };
+                Line { actual: Some(self.input.hash.to_string()), ..line(Status::Ok) }.note(note)
+            }
+            Verdict::Unknown(why) => self.line(Where::Worktree, Status::Skip).note(why),
+            Verdict::Wrong(why) => Line { expected: None, ..line(Status::Fail) }.note(why),
+        }
     }
 }
 
-fn in_worktree(sought: &Sought<'_>, root: &Root, dialect: Dialect) -> Line {
+fn in_worktree(sought: &Sought<'_>, root: &Root, dialect: Dialect, options: &Options) -> Line {
     let place = Where::Worktree;
+    if let Some(hub) = &sought.input.hub {
+        return sought.in_cache(hub, options.cache.as_deref());
+    }
     let Some(candidates) = &sought.candidates else { return sought.no_file(place) };
     let candidates = match candidates {
         Ok(candidates) => candidates,

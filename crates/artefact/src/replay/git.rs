@@ -23,8 +23,10 @@ pub(super) enum Found {
     TooLarge,
 }
 
+/// Git could not say.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum GitError {
+#[non_exhaustive]
+pub enum GitError {
     #[error("git cannot be started: {0}")]
     Start(#[source] io::Error),
     #[error("commit {0} is not in the repository")]
@@ -38,22 +40,16 @@ pub(super) enum GitError {
 }
 
 /// How long one object may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Reads files at a commit: for each list, the first of its paths that is there, and which one that is.
 ///
 /// Paths are relative to the top of the work tree and hold no control characters.
 pub(super) fn read(top: &Path, commit: &str, wanted: &[Vec<String>]) -> Result<Vec<(Found, usize)>, GitError> {
-    let mut child = start(top).map_err(GitError::Start)?;
-    let (Some(stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
-    else {
-        return Err(GitError::Failed("no pipes".to_owned()));
-    };
-    let complaint = listen(stderr);
+    let (mut child, mut batch, complaint) = converse(top, &["--follow-symlinks"])?;
     let (send, answers) = channel();
     let (name, paths) = (commit.to_owned(), wanted.to_vec());
     thread::spawn(move || {
-        let mut batch = Batch { stdin, stdout: BufReader::with_capacity(256 * 1024, stdout) };
         // When nobody listens any more there is nobody to tell.
         let _ = match batch.has_commit(&name) {
             Ok(true) => {
@@ -84,7 +80,21 @@ pub(super) fn read(top: &Path, commit: &str, wanted: &[Vec<String>]) -> Result<V
     result.map(|()| found)
 }
 
-fn start(top: &Path) -> io::Result<Child> {
+/// Starts a `git cat-file --batch` to be asked about objects, and what receives its complaints.
+pub(crate) fn converse(top: &Path, options: &[&str]) -> Result<(Child, Batch, Receiver<String>), GitError> {
+    let mut command = command(top);
+    command.args(["cat-file", "--batch"]).args(options).stdin(Stdio::piped());
+    let mut child = command.spawn().map_err(GitError::Start)?;
+    let (Some(stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
+    else {
+        return Err(GitError::Failed("no pipes".to_owned()));
+    };
+    let batch = Batch { stdin, stdout: BufReader::with_capacity(256 * 1024, stdout) };
+    Ok((child, batch, listen(stderr)))
+}
+
+/// A git that looks at one work tree, runs nothing that the repository names, and fetches nothing.
+pub(crate) fn command(top: &Path) -> Command {
     let mut command = Command::new("git");
     for name in FOREIGN {
         command.env_remove(name);
@@ -94,20 +104,20 @@ fn start(top: &Path) -> io::Result<Child> {
         .arg(top)
         .args(["--literal-pathspecs", "--no-pager", "--no-optional-locks"])
         .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never"])
-        .args(["cat-file", "--batch", "--follow-symlinks"])
         .env("GIT_NO_LAZY_FETCH", "1")
         .env("GIT_NO_REPLACE_OBJECTS", "1")
         .env("GIT_ALLOW_PROTOCOL", "none")
         .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_GRAFT_FILE", "/dev/null")
         .env("LC_ALL", "C")
-        .stdin(Stdio::piped())
+        .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     // A `.git` that is no repository must not lead to one further up.
     if let Some(parent) = top.parent() {
         command.env("GIT_CEILING_DIRECTORIES", parent);
     }
-    command.spawn()
+    command
 }
 
 /// Variables that would make git look at another repository, or somewhere else in this one.
@@ -128,7 +138,7 @@ const FOREIGN: [&str; 13] = [
 ];
 
 /// Keeps the beginning of what git complains about, and reads the rest so that it never waits.
-fn listen(stderr: impl Read + Send + 'static) -> Receiver<String> {
+pub(crate) fn listen(stderr: impl Read + Send + 'static) -> Receiver<String> {
     let (send, receive) = channel();
     thread::spawn(move || {
         let mut stderr = stderr;
@@ -140,7 +150,7 @@ fn listen(stderr: impl Read + Send + 'static) -> Receiver<String> {
     receive
 }
 
-fn in_words(complaint: &str) -> GitError {
+pub(crate) fn in_words(complaint: &str) -> GitError {
     if complaint.contains("dubious ownership") {
         return GitError::Ownership;
     }
@@ -149,14 +159,14 @@ fn in_words(complaint: &str) -> GitError {
 }
 
 /// A conversation: one question, one answer.
-struct Batch {
+pub(crate) struct Batch {
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
 }
 
 impl Batch {
     fn has_commit(&mut self, commit: &str) -> io::Result<bool> {
-        let Some((kind, size)) = self.ask(&format!("{commit}^{{commit}}"))? else { return Ok(false) };
+        let Some(Head { kind, size, .. }) = self.ask(&format!("{commit}^{{commit}}"))? else { return Ok(false) };
         self.skip(size)?;
         Ok(kind == "commit")
     }
@@ -172,7 +182,7 @@ impl Batch {
     }
 
     fn file(&mut self, name: &str) -> io::Result<Found> {
-        let Some((kind, size)) = self.ask(name)? else { return Ok(Found::Missing) };
+        let Some(Head { kind, size, .. }) = self.ask(name)? else { return Ok(Found::Missing) };
         if kind != "blob" {
             self.skip(size)?;
             return Ok(match kind.as_str() {
@@ -193,8 +203,8 @@ impl Batch {
         }
     }
 
-    /// Asks for an object and returns its kind and size; its bytes and a line end follow. `None`: it is not there.
-    fn ask(&mut self, name: &str) -> io::Result<Option<(String, u64)>> {
+    /// Asks for an object; its bytes and a line end follow. `None`: it is not there. The name holds no line end.
+    pub(crate) fn ask(&mut self, name: &str) -> io::Result<Option<Head>> {
         self.stdin.write_all(format!("{name}\n").as_bytes())?;
         self.stdin.flush()?;
         let mut head = Vec::new();
@@ -206,19 +216,33 @@ impl Batch {
             return Ok(None);
         }
         let words: Vec<&str> = head.split(' ').collect();
-        let (kind, size) = match words[..] {
-            [_, kind, size] | [kind, size] => (kind, size),
+        let (id, kind, size) = match words[..] {
+            [id, kind, size] => (id, kind, size),
+            [kind, size] => ("", kind, size),
             _ => return Err(io::ErrorKind::InvalidData.into()),
         };
         let size = size.parse().map_err(|_| io::ErrorKind::InvalidData)?;
-        Ok(Some((kind.to_owned(), size)))
+        Ok(Some(Head { id: id.to_owned(), kind: kind.to_owned(), size }))
+    }
+
+    /// The bytes of the object that was asked for, of the size that it was said to have.
+    pub(crate) fn body(&mut self, size: u64) -> impl Read {
+        self.stdout.by_ref().take(size)
     }
 
     /// Reads over the rest of an object and the line end behind it.
-    fn skip(&mut self, size: u64) -> io::Result<()> {
+    pub(crate) fn skip(&mut self, size: u64) -> io::Result<()> {
         let skipped = io::copy(&mut self.stdout.by_ref().take(size + 1), &mut io::sink())?;
         if skipped == size + 1 { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
     }
+}
+
+/// What git says of an object before its bytes.
+pub(crate) struct Head {
+    /// Empty for what is no object, such as a link that leads out.
+    pub(crate) id: String,
+    pub(crate) kind: String,
+    pub(crate) size: u64,
 }
 
 const LONGEST_HEAD: u64 = 16 * 1024;

@@ -51,7 +51,7 @@ pub fn locate(arguments: &[String]) -> Result<Vec<Target>, LocateError> {
 }
 
 /// What a path means: a sidecar, a run directory, or a report with its sidecar beside it.
-fn target_of(path: &Path) -> Target {
+pub(crate) fn target_of(path: &Path) -> Target {
     let shown = path.display().to_string();
     if path.is_dir() {
         return Target { shown, sidecar: path.join("report.replay.json"), markdown: path.join("report.md") };

@@ -4,6 +4,7 @@ use proofmark_canon::Value;
 
 use super::block::Dialect;
 use crate::text::excerpt;
+use crate::witness::markdown::{NOT_SHOWN, REQUEST_IDS, view};
 use crate::yaml;
 
 /// The largest report that is looked at.
@@ -117,23 +118,18 @@ pub fn compare(markdown: &Value, sidecar: &Value, dialect: Dialect) -> Vec<Diffe
     }
     // A long list of inputs is cut in the view, which says by how much.
     let hidden = members.get(NOT_SHOWN).and_then(Value::as_u64);
-    let inputs = sidecar.get("inputs").and_then(Value::as_array).unwrap_or_default();
-    let kept = hidden.and_then(|hidden| inputs.len().checked_sub(usize::try_from(hidden).ok()?));
-    for (name, value) in members.iter() {
-        match kept {
-            Some(kept) if name == "inputs" => {
-                let some = Value::Array(inputs[..kept].to_vec());
-                compare_at(name, name, Some(value), Some(&some), &mut found);
-            }
-            Some(_) if name == NOT_SHOWN => {}
-            _ => compare_at(name, name, Some(value), sidecar.get(name), &mut found),
-        }
+    let inputs = sidecar.get("inputs").and_then(Value::as_array).unwrap_or_default().len();
+    let kept = hidden.and_then(|hidden| inputs.checked_sub(usize::try_from(hidden).ok()?));
+    let own = match dialect {
+        Dialect::Proofmark => Some(view(sidecar, kept.unwrap_or(usize::MAX))),
+        Dialect::Ahd => None,
+    };
+    let truth = own.as_ref().unwrap_or(sidecar);
+    for (name, value) in members.iter().filter(|(name, _)| *name != NOT_SHOWN || kept.is_none()) {
+        compare_at(name, name, Some(value), truth.get(name), &mut found);
     }
     found
 }
-
-/// How many inputs the view leaves out.
-const NOT_SHOWN: &str = "inputs_not_shown";
 
 fn compare_at(path: &str, name: &str, markdown: Option<&Value>, sidecar: Option<&Value>, found: &mut Vec<Difference>) {
     let (Some(said), Some(truth)) = (markdown, sidecar) else {
@@ -145,7 +141,9 @@ fn compare_at(path: &str, name: &str, markdown: Option<&Value>, sidecar: Option<
     };
     match (said, truth) {
         _ if said == truth => {}
-        (_, Value::Array(ids)) if name == "provider_request_ids" && count_of(said) == Some(ids.len() as u64) => {}
+        (_, Value::Array(ids)) if name == REQUEST_IDS && count_of(said) == Some(ids.len() as u64) => {}
+        (_, Value::String(_))
+            if name == REQUEST_IDS && count_of(said).is_some() && count_of(said) == count_of(truth) => {}
         (Value::Object(said), Value::Object(truth)) => {
             for (name, value) in said.iter() {
                 compare_at(&format!("{path}.{name}"), name, Some(value), truth.get(name), found);

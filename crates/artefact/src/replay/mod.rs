@@ -6,6 +6,7 @@
 //! - [`block`] the fields of a sidecar, ours and AHD's; [`markdown`] the derived view compared with it;
 //! - [`locate`] which sidecars an argument means; [`glob`] patterns that no shell expanded;
 //! - [`root`] where paths start; [`confine`] files under a root and nothing else; [`git`] files at a commit;
+//! - [`hub`] files of hub datasets in the cache;
 //! - [`hash`] the digest that the contract gives a file; [`js`] the one that the JavaScript reference gives it;
 //! - [`check`] one report to an [`Outcome`]; [`outcome`] its shape; [`format`] that as text, JSON or annotations.
 
@@ -13,15 +14,17 @@ pub mod block;
 mod check;
 mod confine;
 pub mod format;
-mod git;
+pub(crate) mod git;
 pub mod glob;
 pub mod hash;
+pub mod hub;
 pub mod js;
 pub mod locate;
 pub mod markdown;
 pub mod outcome;
-mod root;
+pub(crate) mod root;
 
 pub use check::{At, Options, verify};
+pub use git::GitError;
 pub use locate::{Target, locate};
 pub use outcome::{Answer, Line, Outcome, Status, Summary, Where};

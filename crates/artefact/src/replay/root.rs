@@ -116,7 +116,7 @@ fn of_ours(block: &Block, folder: &Path, cwd: &Path) -> Result<Root, RootError> 
 const MOST_UP: usize = 4;
 
 /// The top of the git work tree that holds a folder.
-pub(super) fn work_tree(folder: &Path) -> Option<PathBuf> {
+pub fn work_tree(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().find(|path| path.join(".git").symlink_metadata().is_ok()).map(Path::to_owned)
 }
 

@@ -88,8 +88,16 @@ impl Assets {
     }
 }
 
+/// How a file is hashed: what a template uses by its fields is structured, everything else raw.
+pub fn mode_of(role: AssetRole, path: &RelPath) -> HashMode {
+    match role {
+        AssetRole::Brief | AssetRole::Token if path.is_structured() => HashMode::Structured,
+        _ => HashMode::Raw,
+    }
+}
+
 /// Lists the files that a plan names, with what they are for.
-fn named(plan: &Plan) -> Vec<(AssetRole, RelPath)> {
+pub fn named(plan: &Plan) -> Vec<(AssetRole, RelPath)> {
     let mut files = Vec::new();
     let mut text = |role, source: &TextSource| files.extend(source.file().map(|path| (role, path.clone())));
     let mut prompt = |source: &PromptSource| match source {
@@ -136,7 +144,7 @@ fn load_one(role: AssetRole, path: &RelPath, root: &Path) -> Result<Asset, Asset
         return Err(AssetError::NotAFile { path: path.clone() });
     }
     let bytes = read_bounded(&real, MAX_ASSET).map_err(open_error)?;
-    if matches!(role, AssetRole::Brief | AssetRole::Token) && path.is_structured() {
+    if mode_of(role, path) == HashMode::Structured {
         let node = yaml::load_bytes(&bytes).map_err(|error| AssetError::Malformed {
             path: path.clone(),
             rendered: error.render(path.as_str(), &String::from_utf8_lossy(&bytes)),

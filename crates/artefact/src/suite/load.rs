@@ -35,10 +35,14 @@ pub enum SuiteError {
 
 impl SuiteFile {
     pub fn read(path: &Path) -> Result<Self, SuiteError> {
-        let bytes = read_bounded(path, MAX_SUITE).map_err(SuiteError::Open)?;
-        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Self::parse(path, &read_bounded(path, MAX_SUITE).map_err(SuiteError::Open)?)
+    }
+
+    /// Reads a suite's bytes. The path is what messages call it.
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self, SuiteError> {
+        let text = String::from_utf8_lossy(bytes).into_owned();
         let wrong = |error: YamlError| SuiteError::Wrong(vec![error.render(&path.display().to_string(), &text)]);
-        let node = yaml::load_bytes(&bytes).map_err(wrong)?;
+        let node = yaml::load_bytes(bytes).map_err(wrong)?;
         let suite = yaml::from_node(&node).map_err(wrong)?;
         Ok(Self { path: path.to_owned(), text, node, suite })
     }

@@ -26,14 +26,15 @@ pub struct Block {
     #[serde(default, skip_serializing_if = "is_false")]
     pub backfilled: bool,
     pub conditions: Conditions,
-    /// Whether the work tree differed from the commit before the run started; null when there is no commit.
+    /// Whether the work tree differed from the commit before the run started; null when that is not known, or there is
+    /// no commit.
     pub git_dirty: Option<bool>,
     /// Every file the run read, the suite first.
     pub inputs: Vec<Input>,
     /// Every start of a run that was interrupted and resumed, the first one included; absent otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invocations: Vec<Start>,
-    /// When the run started, RFC 3339 in UTC, from this machine's clock.
+    /// When the run started, RFC 3339 in UTC, from this machine's clock. When backfilled, when the commit was made.
     pub invoked_at: String,
     /// Entries of the judge cache that were not what they should be.
     #[schemars(with = "Vec<std::collections::BTreeMap<String, serde_json::Value>>")]
@@ -45,6 +46,7 @@ pub struct Block {
     pub not_submittable: Vec<String>,
     /// Operating system and processor, such as `linux-x86_64`; `unknown` when backfilled.
     pub platform: String,
+    /// Of the program that started the run; `unknown` when backfilled.
     pub proofmark_version: String,
     /// The commit of the repository that holds the suite, before the run started; null outside of one.
     pub repo_commit: Option<String>,
@@ -154,7 +156,7 @@ pub struct Sampling {
     pub n: u32,
     /// The suite's; each sample's own is derived from it and stands in its record. Null when backfilled.
     pub seed: Option<u64>,
-    /// Null when it is not set: the provider's default.
+    /// Null when it is not set (the provider's default), and when backfilled.
     pub temperature: Option<f64>,
 }
 

@@ -10,7 +10,7 @@ use super::block::{
 };
 use super::place::Ground;
 use super::redact::Redactor;
-use crate::manifest::{AssetEntry, AssetRole, HashMode, Manifest};
+use crate::manifest::{AssetEntry, AssetRole, DatasetEntry, HashMode, Manifest};
 use crate::summary::Summary;
 
 /// Everything that a block says, from those who know it.
@@ -31,8 +31,8 @@ pub struct Facts<'a> {
     pub summary: &'a Summary,
     /// By dataset of the manifest: the files of a hub dataset, empty for any other.
     pub hub_files: Vec<Vec<HubFile>>,
-    /// Attachments that came from the hub, by name and digest: the repository and its commit.
-    pub hub_attachments: BTreeMap<(String, Digest), (String, Option<String>)>,
+    /// Attachments that came from the hub.
+    pub hub_attachments: Vec<HubAttachments>,
     /// Programs and scripts that the suite starts and the manifest does not list: what they are for, their path from
     /// the suite's root, and the digest of their bytes.
     pub programs: Vec<(Role, String, Digest)>,
@@ -43,6 +43,15 @@ pub struct Facts<'a> {
     pub artifacts: BTreeMap<String, Digest>,
     /// Why the run cannot be submitted, besides what the manifest says.
     pub not_submittable: Vec<String>,
+}
+
+/// Attachments of one dataset of the hub.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HubAttachments {
+    pub repo: String,
+    /// The commit.
+    pub revision: Option<String>,
+    pub files: Vec<HubFile>,
 }
 
 /// What only this machine knows of a model.
@@ -149,7 +158,6 @@ pub fn build(facts: Facts<'_>) -> Block {
         repo_commit: None,
     };
     let first = facts.starts.first().unwrap_or(&unknown).clone();
-    let inputs = inputs(&suite, &facts);
     let mut not_submittable = facts.not_submittable;
     if !manifest.evidence.recorded {
         not_submittable.push("evidence was not recorded: there are no trajectories".to_owned());
@@ -163,7 +171,15 @@ pub fn build(facts: Facts<'_>) -> Block {
             requested: manifest.conditions.requested.clone(),
         },
         git_dirty: first.git_dirty,
-        inputs,
+        inputs: inputs(
+            &suite,
+            ground,
+            &manifest.datasets,
+            &manifest.assets,
+            &facts.hub_files,
+            &facts.hub_attachments,
+            &facts.programs,
+        ),
         invocations: if facts.starts.len() > 1 { facts.starts.to_vec() } else { Vec::new() },
         invoked_at: first.invoked_at,
         judge_cache_integrity_events: Vec::new(),
@@ -190,8 +206,15 @@ pub fn build(facts: Facts<'_>) -> Block {
 }
 
 /// Every input once: the suite, the datasets in the suite's order, what the manifest lists, then programs.
-fn inputs(suite: &SuiteEntry, facts: &Facts<'_>) -> Vec<Input> {
-    let Facts { ground, manifest, hub_files, hub_attachments, programs, .. } = facts;
+pub(crate) fn inputs(
+    suite: &SuiteEntry,
+    ground: &Ground,
+    datasets: &[DatasetEntry],
+    assets: &[AssetEntry],
+    hub_files: &[Vec<HubFile>],
+    hub_attachments: &[HubAttachments],
+    programs: &[(Role, String, Digest)],
+) -> Vec<Input> {
     let file = |role, path: Option<String>, hash, mode| Input {
         files: Vec::new(),
         hash,
@@ -207,7 +230,7 @@ fn inputs(suite: &SuiteEntry, facts: &Facts<'_>) -> Vec<Input> {
             all.push(input);
         }
     };
-    for (at, dataset) in manifest.datasets.iter().enumerate() {
+    for (at, dataset) in datasets.iter().enumerate() {
         match (&dataset.path, &dataset.repo) {
             (Some(path), _) => add(file(Role::Dataset, Some(ground.path_of(path)), dataset.digest, HashMode::Raw)),
             (None, Some(repo)) => add(Input {
@@ -224,16 +247,20 @@ fn inputs(suite: &SuiteEntry, facts: &Facts<'_>) -> Vec<Input> {
         }
     }
     // The manifest's list has each of them once; it can be long.
-    all.extend(manifest.assets.iter().map(|asset: &AssetEntry| {
-        let role = role_of(asset.role);
-        let of_hub = hub_attachments.get(&(asset.path.clone(), asset.digest)).filter(|_| role == Role::Attachment);
-        let Some((repo, revision)) = of_hub else {
-            return file(role, Some(ground.path_of(&asset.path)), asset.digest, asset.mode);
-        };
-        let path = format!("{repo}@{}/{}", revision.as_deref().unwrap_or("main"), asset.path);
-        let (repo, revision) = (Some(repo.clone()), revision.clone());
-        Input { repo, revision, ..file(role, Some(path), asset.digest, asset.mode) }
+    let is_of_hub = |asset: &&AssetEntry| {
+        let is_same = |file: &HubFile| file.path == asset.path && file.sha256 == asset.digest.hex();
+        asset.role == AssetRole::Attachment && hub_attachments.iter().any(|hub| hub.files.iter().any(is_same))
+    };
+    all.extend(assets.iter().filter(|asset| !is_of_hub(asset)).map(|asset: &AssetEntry| {
+        file(role_of(asset.role), Some(ground.path_of(&asset.path)), asset.digest, asset.mode)
     }));
+    for HubAttachments { repo, revision, files } in hub_attachments {
+        // A list of names and digests always has a canonical form.
+        let hash = Digest::of(&proofmark_canon::to_vec(files).unwrap_or_default());
+        let path = format!("{repo}@{}", revision.as_deref().unwrap_or("main"));
+        let (repo, revision, files) = (Some(repo.clone()), revision.clone(), files.clone());
+        all.push(Input { repo, revision, files, ..file(Role::Attachment, Some(path), hash, HashMode::Structured) });
+    }
     for (role, path, digest) in programs {
         let input = file(*role, Some(ground.path_of(path)), *digest, HashMode::Raw);
         if !all.contains(&input) {

@@ -58,29 +58,50 @@ pub fn render_counted(block: &Block, ids: &[u64], summary: &Summary) -> Result<S
     Ok(out)
 }
 
-/// What the block in the markdown says, given the sidecar's JSON: hashes are cut to 12 digits, request ids are counted,
-/// and what has its place elsewhere (`argv`, `artifacts`, `invocations`, files of hub datasets) is left out.
+/// What the block in the markdown says, given the sidecar's JSON: what [`view`] has, with hashes cut to 12 digits.
 pub fn shown(sidecar: &Value) -> Value {
-    let Value::Object(members) = sidecar else { return sidecar.clone() };
-    let mut out = members.clone();
-    for name in ["argv", "artifacts", "invocations"] {
-        out.remove(name);
+    let Value::Object(mut out) = view(sidecar, MOST_INPUTS) else { return sidecar.clone() };
+    if let Some(Value::Object(suite)) = out.get("suite") {
+        let suite = short_hash(suite);
+        out.insert("suite", suite);
     }
-    if let Some(Value::Object(suite)) = members.get("suite") {
-        out.insert("suite", short_hash(suite));
-    }
-    if let Some(inputs) = members.get("inputs").and_then(Value::as_array) {
-        let some: Vec<Value> = inputs.iter().take(MOST_INPUTS).map(shown_input).collect();
-        if inputs.len() > MOST_INPUTS {
-            out.insert("inputs_not_shown", (inputs.len() - MOST_INPUTS) as u32);
-        }
-        out.insert("inputs", some);
-    }
-    if let Some(models) = members.get("models").and_then(Value::as_array) {
-        out.insert("models", models.iter().map(shown_model).collect::<Vec<_>>());
+    if let Some(Value::Array(inputs)) = out.get("inputs") {
+        let inputs = inputs.iter().map(|input| match input {
+            Value::Object(members) => Value::Object(short_hash(members)),
+            input => input.clone(),
+        });
+        let inputs: Vec<Value> = inputs.collect();
+        out.insert("inputs", inputs);
     }
     Value::Object(out)
 }
+
+/// The part of a sidecar that a block may show: request ids are counted, inputs beyond a number are too, and what has
+/// its place elsewhere (`argv`, `artifacts`, `invocations`, files of hub datasets) is left out.
+pub(crate) fn view(sidecar: &Value, most_inputs: usize) -> Value {
+    let Value::Object(members) = sidecar else { return sidecar.clone() };
+    let mut out = Map::new();
+    for (name, value) in members.iter() {
+        match (name, value) {
+            ("argv" | "artifacts" | "invocations", _) => {}
+            ("inputs", Value::Array(inputs)) => {
+                let some: Vec<Value> = inputs.iter().take(most_inputs).map(shown_input).collect();
+                out.insert("inputs", some);
+                if inputs.len() > most_inputs {
+                    out.insert(NOT_SHOWN, (inputs.len() - most_inputs) as u32);
+                }
+            }
+            ("models", Value::Array(models)) => {
+                out.insert("models", models.iter().map(shown_model).collect::<Vec<_>>());
+            }
+            (name, value) => drop(out.insert(name, value.clone())),
+        }
+    }
+    Value::Object(out)
+}
+
+/// How many inputs a block leaves out.
+pub(crate) const NOT_SHOWN: &str = "inputs_not_shown";
 
 /// [`shown`] of a block, without a copy of everything that it leaves out: there may be a request id for every sample.
 fn shown_of(block: &Block, ids: &[u64]) -> Result<Value, EncodeError> {
@@ -127,7 +148,7 @@ fn shown_of(block: &Block, ids: &[u64]) -> Result<Value, EncodeError> {
     {
         let counted = shown.into_iter().zip(ids).map(|(mut shown, ids)| {
             if let Value::Object(members) = &mut shown {
-                members.insert("provider_request_ids", captured(*ids as usize));
+                members.insert(REQUEST_IDS, captured(*ids as usize));
             }
             shown
         });
@@ -136,22 +157,29 @@ fn shown_of(block: &Block, ids: &[u64]) -> Result<Value, EncodeError> {
     Ok(value)
 }
 
+pub(crate) const REQUEST_IDS: &str = "provider_request_ids";
+
 fn captured(ids: usize) -> String {
     format!("{ids} captured")
 }
 
 fn shown_input(input: &Value) -> Value {
     let Value::Object(members) = input else { return input.clone() };
-    let mut out = short_hash(members);
+    let mut out = members.clone();
     out.remove("files");
     Value::Object(out)
 }
 
 fn shown_model(model: &Value) -> Value {
     let Value::Object(members) = model else { return model.clone() };
-    let mut out = members.clone();
-    let ids = members.get("provider_request_ids").and_then(Value::as_array).map_or(0, <[Value]>::len);
-    out.insert("provider_request_ids", captured(ids));
+    let mut out = Map::new();
+    // There may be a request id for every sample: they are not copied.
+    members
+        .iter()
+        .filter(|(name, _)| *name != REQUEST_IDS)
+        .for_each(|(name, value)| drop(out.insert(name, value.clone())));
+    let ids = members.get(REQUEST_IDS).and_then(Value::as_array).map_or(0, <[Value]>::len);
+    out.insert(REQUEST_IDS, captured(ids));
     Value::Object(out)
 }
 
@@ -185,7 +213,7 @@ fn counted_ids(line: &str) -> Option<(&str, &str)> {
     let (before, quoted) = line.split_once(": ")?;
     let ids = quoted.strip_prefix('"')?.strip_suffix('"')?;
     let number = ids.strip_suffix(" captured")?;
-    let is_ours = before.trim_start().trim_start_matches("- ") == "provider_request_ids"
+    let is_ours = before.trim_start().trim_start_matches("- ") == REQUEST_IDS
         && !number.is_empty()
         && number.bytes().all(|byte| byte.is_ascii_digit());
     is_ours.then_some((&line[..before.len() + 2], ids))

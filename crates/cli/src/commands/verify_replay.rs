@@ -20,7 +20,7 @@ pub(crate) fn run(args: &VerifyReplayArgs, settings: &Settings) -> Result<Exit, 
         ReplayState::Both => At::Both,
     });
     let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-    let options = Options { at, root: args.root.clone(), cwd };
+    let options = Options { at, root: args.root.clone(), cwd, cache: settings.cache_dir() };
     let outcomes: Vec<Outcome> = targets.iter().map(|target| verify(target, &options)).collect();
     let palette = if settings.style.stdout == Style::Coloured { Palette::Colour } else { Palette::Plain };
     let text = match args.format {

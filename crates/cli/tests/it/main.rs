@@ -2,6 +2,8 @@
 
 // The attribute tells clippy that helpers here are tests too.
 #[cfg(test)]
+mod backfill;
+#[cfg(test)]
 mod cassette;
 #[cfg(test)]
 mod commands;

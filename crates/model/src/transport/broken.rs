@@ -16,6 +16,15 @@ pub(crate) fn before_reply(error: &reqwest::Error, deadlines: &Deadlines) -> Fai
     if error.is_timeout() {
         return timed_out("a connection", deadlines.connect);
     }
+    sort(error, error.is_connect())
+}
+
+/// The same for a connection without a client around it.
+pub(crate) fn before_reply_of(error: &(dyn Error + 'static)) -> Failure {
+    sort(error, error.is::<io::Error>())
+}
+
+fn sort(error: &(dyn Error + 'static), is_connect: bool) -> Failure {
     let mut text = String::new();
     for cause in causes(error) {
         if let Some(found) = cause.downcast_ref().and_then(of_tls) {
@@ -36,7 +45,7 @@ pub(crate) fn before_reply(error: &reqwest::Error, deadlines: &Deadlines) -> Fai
         "the host's name could not be resolved"
     } else if text.starts_with("tunnel error") || text.starts_with("socks error") {
         "the proxy made no connection"
-    } else if error.is_connect() {
+    } else if is_connect {
         "no connection could be made"
     } else {
         "the connection was closed before a reply came"
@@ -47,15 +56,15 @@ pub(crate) fn before_reply(error: &reqwest::Error, deadlines: &Deadlines) -> Fai
 pub(crate) const PROXY_REFUSES: &str = "the proxy refuses to serve without its password";
 
 /// Whether a body that cannot be read is one that breaks the rules of HTTP, not one that ended too early.
-pub(crate) fn breaks_rules(error: &reqwest::Error) -> bool {
+pub(crate) fn breaks_rules(error: &(dyn Error + 'static)) -> bool {
     causes(error).any(|cause| {
         let kind = cause.downcast_ref().map(io::Error::kind);
         matches!(kind, Some(ErrorKind::InvalidInput | ErrorKind::InvalidData))
     })
 }
 
-fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
-    std::iter::successors(Some(error as &(dyn Error + 'static)), |&error| match error.downcast_ref::<io::Error>() {
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| match error.downcast_ref::<io::Error>() {
         // What an I/O error was made of is not its source.
         Some(io) => io.get_ref().map(|inner| inner as &(dyn Error + 'static)),
         None => error.source(),

@@ -12,6 +12,8 @@ use reqwest::header::HeaderMap;
 use super::breaker::Breaker;
 use super::http::{Deadlines, header};
 use super::limit::{Gate, Rates};
+use super::link::Link;
+use super::plain::Plain;
 use super::proxy;
 use super::retry::Patience;
 use crate::ask::Stop;
@@ -21,7 +23,7 @@ use crate::secret::{Redactor, Secret};
 /// An address and the manners towards it.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
-    pub(crate) client: reqwest::Client,
+    pub(crate) link: Link,
     /// Without a slash at its end.
     pub(crate) base: String,
     /// What is the same for every request: the key, and what the suite adds.
@@ -63,6 +65,9 @@ enum Roots {
     /// Nobody.
     None,
 }
+
+/// What we call ourselves.
+const AGENT: &str = concat!("proofmark/", env!("CARGO_PKG_VERSION"));
 
 /// How many questions at once, when nobody says: a start, and where to stop growing.
 const START: usize = 16;
@@ -137,7 +142,7 @@ impl Endpoint {
         drop(rustls::crypto::ring::default_provider().install_default());
         let builder = |roots: Roots| {
             let builder = reqwest::Client::builder()
-                .user_agent(concat!("proofmark/", env!("CARGO_PKG_VERSION")))
+                .user_agent(AGENT)
                 .redirect(reqwest::redirect::Policy::none())
                 .connect_timeout(deadlines.connect)
                 .pool_max_idle_per_host(most)
@@ -160,8 +165,10 @@ impl Endpoint {
             builder(Roots::None)
         });
         let client = client.map_err(|_| BuildError::new("cannot prepare connections", None))?;
+        let plain = if is_local { Plain::new(&url, AGENT, most) } else { None };
+        let link = plain.map_or_else(|| Link::Full(client), Link::Plain);
         Ok(Self {
-            client,
+            link,
             base: base.to_owned(),
             headers,
             gate: Gate::new(rates),

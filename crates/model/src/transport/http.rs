@@ -7,7 +7,8 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
-use super::broken::{PROXY_REFUSES, before_reply, breaks_rules};
+use super::broken::PROXY_REFUSES;
+use super::link::{Cut, Link, Reply};
 use super::retry::retry_after;
 use crate::cassette::tape::REQUEST_IDS;
 use crate::class::Class;
@@ -100,8 +101,8 @@ pub(crate) enum Failure {
 
 /// Sends one request and reads its reply.
 pub(crate) async fn exchange(
-    client: &reqwest::Client,
-    request: reqwest::Request,
+    link: &Link,
+    sent: impl Future<Output = Result<Reply, Failure>>,
     wire: &dyn Wire,
     how: How,
     deadlines: &Deadlines,
@@ -117,19 +118,15 @@ pub(crate) async fn exchange(
         response_bytes: 0,
         whole: None,
     };
-    let sent = client.execute(request);
     let whole = tokio::time::timeout(deadlines.total, talk(sent, wire, how, deadlines, start, &mut seen)).await;
     seen.result = whole.unwrap_or_else(|_| Err(timed_out("the last byte", deadlines.total)));
     seen.latency = start.elapsed();
-    // The connection goes back to the others in two steps, by tasks of its own. Whoever asks before that opens one more.
-    for _ in 0..2 {
-        tokio::task::yield_now().await;
-    }
+    link.settle().await;
     seen
 }
 
 async fn talk(
-    sent: impl Future<Output = reqwest::Result<reqwest::Response>>,
+    sent: impl Future<Output = Result<Reply, Failure>>,
     wire: &dyn Wire,
     how: How,
     deadlines: &Deadlines,
@@ -138,11 +135,11 @@ async fn talk(
 ) -> Result<Completion, Failure> {
     let response = match tokio::time::timeout(deadlines.first_byte, sent).await {
         Err(_) => return Err(timed_out("the first byte", deadlines.first_byte)),
-        Ok(Err(error)) => return Err(before_reply(&error, deadlines)),
+        Ok(Err(failure)) => return Err(failure),
         Ok(Ok(response)) => response,
     };
     seen.first_byte = Some(start.elapsed());
-    let status = response.status().as_u16();
+    let status = response.status();
     seen.status = Some(status);
     seen.request_id = request_id(response.headers());
     let text = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
@@ -232,9 +229,9 @@ fn encoding(headers: &HeaderMap) -> Option<String> {
     (!name.is_empty() && name != "identity").then_some(name)
 }
 
-async fn read_all(mut response: reqwest::Response, most: usize, seen: &mut Exchange) -> Result<Vec<u8>, Failure> {
+async fn read_all(mut response: Reply, most: usize, seen: &mut Exchange) -> Result<Vec<u8>, Failure> {
     let too_long = || Failure::Wire(WireError::malformed(format!("the reply is longer than {most} bytes")));
-    let announced = response.content_length().map_or(0, |length| usize::try_from(length).unwrap_or(usize::MAX));
+    let announced = usize::try_from(response.announced()).unwrap_or(usize::MAX);
     if announced > most {
         return Err(too_long());
     }
@@ -251,7 +248,7 @@ async fn read_all(mut response: reqwest::Response, most: usize, seen: &mut Excha
                 body.extend_from_slice(&chunk);
             }
             Ok(None) => return Ok(body),
-            Err(error) if breaks_rules(&error) => {
+            Err(Cut { breaks_rules: true }) => {
                 return Err(Failure::Wire(WireError::malformed("the reply breaks the rules of HTTP")));
             }
             Err(_) => {
@@ -264,7 +261,7 @@ async fn read_all(mut response: reqwest::Response, most: usize, seen: &mut Excha
 
 /// Reads a stream to its end, and into `kept` as long as it is whole.
 async fn read_stream(
-    mut response: reqwest::Response,
+    mut response: Reply,
     wire: &dyn Wire,
     seen: &mut Exchange,
     kept: &mut Option<Vec<u8>>,
@@ -308,7 +305,7 @@ fn end_of_stream(frames: &mut Frames, assembled: &mut dyn Assemble) -> Result<()
 
 /// Reads what follows the last event, so that the connection can be used again. One that goes on is given up: the
 /// answer is there.
-async fn read_rest(mut response: reqwest::Response) {
+async fn read_rest(mut response: Reply) {
     let mut rest = 0;
     let reading = async {
         while let Ok(Some(chunk)) = response.chunk().await

@@ -111,12 +111,10 @@ impl Live {
                 return Err(stop.clone());
             }
             let at = (self.voice.clock)();
-            let Endpoint { client, headers, deadlines, .. } = &*self.endpoint;
-            let mut request = reqwest::Request::new(reqwest::Method::POST, url.clone());
-            headers.clone_into(request.headers_mut());
-            *request.body_mut() = Some(body.clone().into());
+            let Endpoint { link, headers, deadlines, .. } = &*self.endpoint;
+            let sent = link.post(&url, headers, body.clone(), deadlines);
             let how = How { streamed: call.streamed, keeps: self.tape.is_some() };
-            let mut seen = exchange(client, request, &*self.voice.wire, how, deadlines).await;
+            let mut seen = exchange(link, sent, &*self.voice.wire, how, deadlines).await;
             let result = std::mem::replace(&mut seen.result, Err(Failure::Broken(Class::Network, String::new())));
             match weight(&result) {
                 Some(weight) => pass.dead(weight),

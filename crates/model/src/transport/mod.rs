@@ -2,6 +2,7 @@
 //!
 //! - [`endpoint`] one address that is asked, and the manners towards it: [`limit`] how much at once, [`breaker`] whether
 //!   it is alive; [`proxy`] whether the way to it can be gone;
+//! - [`link`] the way to it: the full client, or [`plain`] HTTP to this machine;
 //! - [`http`] one exchange over the wire of HTTP; [`broken`] what it means when none comes about; [`retry`] when to try
 //!   again;
 //! - [`judge`] what a result means for a sample; [`voice`] the same for replies from a cassette;
@@ -13,7 +14,9 @@ pub(crate) mod endpoint;
 mod http;
 pub(crate) mod judge;
 mod limit;
+mod link;
 pub(crate) mod live;
+mod plain;
 mod proxy;
 pub(crate) mod replay;
 mod retry;

@@ -1,8 +1,11 @@
 //! What the caller hands in.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use proofmark_artefact::path::RelPath;
 use proofmark_model::Secret;
 
 /// Where data is found and how strictly it is read.
@@ -16,13 +19,25 @@ pub struct DataContext {
     pub scratch: Option<PathBuf>,
     /// `None` when there is no folder for the hub's cache, so that the hub cannot be used.
     pub hub: Option<HubContext>,
+    /// Says whether a file that a row names is there. `None` to look under the root.
+    pub has_file: Option<HasFile>,
     pub tuning: Tuning,
+}
+
+/// Whether there is a regular file at a path.
+#[derive(Clone)]
+pub struct HasFile(pub Arc<dyn Fn(&RelPath) -> bool + Send + Sync>);
+
+impl fmt::Debug for HasFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HasFile")
+    }
 }
 
 impl DataContext {
     /// Strict, without a hub.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into(), strict: true, scratch: None, hub: None, tuning: Tuning::default() }
+        Self { root: root.into(), strict: true, scratch: None, hub: None, has_file: None, tuning: Tuning::default() }
     }
 }
 

@@ -8,6 +8,7 @@ use proofmark_artefact::path::RelPath;
 use proofmark_artefact::suite::plan::DatasetPlan;
 use proofmark_canon::{Digest, Map, Value};
 
+use super::context::{DataContext, HasFile};
 use super::error::{Problem, Role};
 use super::gaia;
 use super::names::show;
@@ -65,11 +66,12 @@ pub(super) struct Mapping {
     files: Vec<String>,
     metadata: Vec<String>,
     pub(super) home: Home,
+    has_file: Option<HasFile>,
     gaia: Option<gaia::Rules>,
 }
 
 impl Mapping {
-    pub(super) fn new(plan: &DatasetPlan, root: &Path) -> Result<Self, Problem> {
+    pub(super) fn new(plan: &DatasetPlan, context: &DataContext) -> Result<Self, Problem> {
         let mapping = Self {
             id: plan.id.clone(),
             input: plan.input.clone(),
@@ -77,7 +79,8 @@ impl Mapping {
             choices: plan.choices.clone(),
             files: plan.files.clone(),
             metadata: plan.metadata.clone(),
-            home: Home { root: root.into(), below: None, listed: None },
+            home: Home { root: context.root.as_path().into(), below: None, listed: None },
+            has_file: context.has_file.clone(),
             gaia: gaia::Rules::new(plan),
         };
         mapping.check_roles()?;
@@ -180,10 +183,14 @@ impl Mapping {
             return Err(Problem::AttachmentIsGold { field, path: shown });
         }
         let folder = below.as_ref().map_or_else(|| root.to_path_buf(), |below| below.under(root));
+        let is_there = match (listed, &self.has_file) {
+            (Some(listed), _) => listed.contains(&path),
+            (None, Some(HasFile(look))) => look(&path),
+            (None, None) => full.is_file() && is_inside(&full, &folder),
+        };
         match listed {
-            Some(listed) if listed.contains(&path) => {}
+            _ if is_there => {}
             Some(_) => return Err(Problem::AttachmentNotListed { field, path: shown }),
-            None if full.is_file() && is_inside(&full, &folder) => {}
             None => return Err(Problem::AttachmentMissing { field, path: shown }),
         }
         Ok(Some(Attachment { field, path, root: Arc::clone(root) }))

@@ -36,7 +36,7 @@ mod quiet;
 mod shuffle;
 mod source;
 
-pub use context::{DataContext, HubContext, Tuning};
+pub use context::{DataContext, HasFile, HubContext, Tuning};
 pub use error::{At, DatasetError, Problem, Role};
 pub use hub::error::HubProblem;
 pub use item::{Attachment, Item, MAX_ID_BYTES};

@@ -25,7 +25,7 @@ use super::source::{Kind, Origin, ReadRules, Rows, Source, Stamp, read_failed};
 /// Touches nothing but the hub's cache and unlinked scratch files. Blocks; a hub dataset is fetched on a thread of its own.
 pub fn prepare(plan: &DatasetPlan, context: &DataContext) -> Result<Prepared, DatasetError> {
     let whole = |problem| DatasetError::new(shown_name(plan), None, problem);
-    let mut mapping = Mapping::new(plan, &context.root).map_err(whole)?;
+    let mut mapping = Mapping::new(plan, context).map_err(whole)?;
     let Located { sources, digest, revision, home } = locate(plan, context)?;
     if let Some(home) = home {
         mapping.home = home;

@@ -79,7 +79,7 @@ fn put_block(env: &TestEnv, block: &Value) {
 const RUN: &str = "evals/runs/a";
 
 /// Runs git in the folder of a test and returns what it says.
-fn git(env: &TestEnv, arguments: &[&str]) -> String {
+pub(crate) fn git(env: &TestEnv, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"])
         .args(["-c", "init.defaultBranch=main"])

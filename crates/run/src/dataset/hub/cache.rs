@@ -9,6 +9,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use proofmark_artefact::path::RelPath;
+use proofmark_artefact::replay::hub::folder;
 use proofmark_artefact::store::digest_reader;
 use proofmark_canon::{Digest, Map, Number, Value, json};
 use tempfile::NamedTempFile;
@@ -27,7 +28,8 @@ pub(super) struct Cache {
 
 impl Cache {
     pub(super) fn new(cache: &Path, repo: &Repo, commit: &str) -> Self {
-        let folder = cache.join("hub").join("datasets").join(format!("{}--{}", repo.owner, repo.name));
+        let files = folder(cache, &repo.owner, &repo.name, commit);
+        let folder = files.parent().unwrap_or(&files).to_owned();
         Self { folder, commit: commit.to_owned() }
     }
 

@@ -9,6 +9,7 @@
 //! - [`diff`] two runs compared; [`validate`] one run checked.
 //! - [`export`] runs in the forms that others take.
 //! - [`replay`] whether the inputs that a witness names are the ones that are there.
+//! - [`scored`] what scoring given outputs came to.
 //! - [`schema`] the JSON Schemas of all of these.
 //! - [`spill`] sorting and duplicates in flat memory.
 //! - [`picture`] what a picture is, without and with a look at its pixels.
@@ -30,6 +31,7 @@ pub mod replay;
 pub mod report;
 pub mod scan;
 pub mod schema;
+pub mod scored;
 pub mod spill;
 pub mod stats;
 pub mod store;

@@ -370,6 +370,10 @@ pub fn output_fingerprint(
 
 /// The error class of a sample whose answer came but could not be scored.
 pub const SCORER_ERROR: &str = "scorer";
+/// The error class of a sample for which given outputs have no answer.
+pub const MISSING_OUTPUT: &str = "missing_output";
+/// The error class of a sample for which given outputs have an error without a class of ours.
+pub const REPORTED_ERROR: &str = "reported";
 
 #[cfg(test)]
 mod tests {

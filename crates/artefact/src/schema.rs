@@ -66,7 +66,7 @@ impl Published {
 }
 
 /// One line a schema.
-const PUBLISHED: [Published; 8] = [
+const PUBLISHED: [Published; 9] = [
     Published { name: "suite", version: 1, title: "Proofmark suite", root: of_input::<crate::suite::config::Suite> },
     Published {
         name: "record",
@@ -109,6 +109,12 @@ const PUBLISHED: [Published; 8] = [
         version: crate::diff::format::DIFF_SCHEMA,
         title: "What `proofmark diff --format json` prints",
         root: of_output::<crate::diff::format::Document<'static>>,
+    },
+    Published {
+        name: "score",
+        version: crate::scored::SCORE_SCHEMA,
+        title: "What `proofmark score --format json` prints",
+        root: of_output::<crate::scored::Document<'static>>,
     },
 ];
 
@@ -272,7 +278,8 @@ mod tests {
 
     #[test]
     fn the_text_is_the_same_every_time_and_has_no_loose_ends() {
-        assert_eq!(names(), ["suite", "record", "trajectory", "manifest", "summary", "telemetry", "replay", "diff"]);
+        let files = ["suite", "record", "trajectory", "manifest", "summary", "telemetry", "replay"];
+        assert_eq!(names(), [&files[..], &["diff", "score"]].concat());
         for name in names() {
             let first = text(name).unwrap();
             assert_eq!(Some(&first), text(name).as_ref());

@@ -51,6 +51,14 @@ pub enum Command {
     /// Exits 1 when samples errored, unless `--allow-errors` permits them.
     #[command(visible_alias = "harness")]
     Run(RunArgs),
+    /// Score outputs that are there already, and ask no model
+    ///
+    /// Takes the answers of a finished run, or of a file with one JSON object a line, and scores them with a suite: with
+    /// another scorer, another target, or answers that were made elsewhere. Leaves a whole run directory; for a run it
+    /// shows what changed. A sample without an answer is an error, never a pass.
+    ///
+    /// Exits 1 when samples errored, unless `--allow-errors` permits them; a changed score is no failure.
+    Score(ScoreArgs),
     /// Run a small suite with offline models and show what a run leaves
     Demo(DemoArgs),
     /// Compare two runs and gate on the difference
@@ -209,6 +217,53 @@ pub struct RunArgs {
     /// Needs no key and no network. A call that is not on the cassette stops the run.
     #[arg(long, value_name = "DIR", conflicts_with = "cassette")]
     pub replay: Option<PathBuf>,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = TextOrJson::Text, value_name = "FORMAT")]
+    pub format: TextOrJson,
+}
+
+#[derive(Debug, Args)]
+pub struct ScoreArgs {
+    /// A run directory, or a JSONL file of outputs
+    ///
+    /// A line of a file names its sample by `key`, or by `item_id`, `id` or `task_id` and, where the suite has several,
+    /// `task`, `model`, `condition` and `sample`. The answer is `output`, `text`, `answer`, `response`, `model_answer` or
+    /// `completion`.
+    #[arg(value_name = "RUN|FILE")]
+    pub outputs: PathBuf,
+    /// The suite whose scorers judge
+    #[arg(long, value_name = "SUITE")]
+    pub suite: PathBuf,
+    /// Where the run goes [default: runs/<name>-<run id>]
+    #[arg(long, value_name = "DIR")]
+    pub run_dir: Option<PathBuf>,
+    /// Replace a run that is there; only run directories are ever replaced
+    #[arg(long)]
+    pub overwrite: bool,
+    /// The member of a line that holds the answer [default: found by its name]
+    #[arg(long, value_name = "NAME")]
+    pub output_field: Option<String>,
+    /// Score at most this many items of each task
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_items: Option<u64>,
+    /// Score only these tasks, models or conditions: task=ID, model=ID, condition=ID (repeatable)
+    #[arg(long, value_name = "KIND=ID", value_parser = parse_only)]
+    pub only: Vec<proofmark_artefact::suite::resolve::Only>,
+    /// Score this many answers at once
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub concurrency: Option<u16>,
+    /// Where the suite's paths start [default: the suite's folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Accept what has no deterministic form, such as hub datasets without a pin
+    #[arg(long)]
+    pub no_strict_serialization: bool,
+    /// Leave report.html out
+    #[arg(long)]
+    pub skip_report: bool,
+    /// Exit 0 when at most this many samples errored: a number, or a percentage such as 2%
+    #[arg(long, value_name = "N|N%", value_parser = parse_allowance)]
+    pub allow_errors: Option<Allowance>,
     /// How to print the result
     #[arg(long, value_enum, default_value_t = TextOrJson::Text, value_name = "FORMAT")]
     pub format: TextOrJson,

@@ -45,6 +45,7 @@ fn dispatch(cli: Cli, settings: &Settings) -> Result<Exit, Failure> {
     match cli.command {
         Command::Init(args) => commands::init::run(&args, settings),
         Command::Run(args) => commands::run::run(&args, settings),
+        Command::Score(args) => commands::score::run(&args, settings),
         Command::Demo(args) => commands::demo::run(&args, settings),
         Command::Diff(args) => commands::diff::run(&args, settings),
         Command::Report(args) => commands::report::run(&args, settings),

@@ -19,6 +19,7 @@ use crate::cassette::program::TapedProgram;
 use crate::cassette::tape::{ENDPOINT, Tape};
 use crate::params::{self, COMMON, FIXED_MEMBERS, LIVE};
 use crate::preset::{Language, PRESETS, Preset};
+use crate::recorded::{self, Recorded};
 use crate::secret::{Redactor, Secret};
 use crate::transport::endpoint::{Address, Endpoint, Manners, is_loopback, merge, parse_base};
 use crate::transport::judge::Judge;
@@ -192,6 +193,7 @@ impl<'a> BuildModel<'a> {
         match Speaker::of(plan)? {
             Speaker::Offline(_) => offline::build(plan.model_id(), &plan.params, self),
             Speaker::Program => self.program(plan),
+            Speaker::Nobody => Ok(Recorded::model(plan)),
             Speaker::Live(preset, wire) => self.live(plan, preset, wire),
         }
     }
@@ -357,6 +359,8 @@ pub(crate) enum Speaker {
     /// With its parameters.
     Offline(&'static [&'static str]),
     Program,
+    /// Its answers are given.
+    Nobody,
     Live(&'static Preset, Box<dyn Wire>),
 }
 
@@ -365,6 +369,7 @@ impl Speaker {
         match plan.provider() {
             "offline" => Self::of_offline(plan),
             "command" => Ok(Self::Program),
+            recorded::PROVIDER => Ok(Self::Nobody),
             name => {
                 let preset = Preset::find(name).ok_or_else(|| unknown_provider(plan))?;
                 Ok(Self::Live(preset, speak(plan, preset)?))
@@ -384,7 +389,8 @@ impl Speaker {
 }
 
 fn unknown_provider(plan: &ModelPlan) -> BuildError {
-    let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).chain(["offline", "command"]).collect();
+    let names: Vec<&str> =
+        PRESETS.iter().map(|preset| preset.name).chain(["offline", "command", recorded::PROVIDER]).collect();
     let hint = match suggest(plan.provider(), names.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("there are {}; for any other server use `compatible` with `base_url`", names.join(", ")),
@@ -487,6 +493,7 @@ pub(crate) fn known_params(plan: &ModelPlan, speaker: &Speaker) -> Vec<&'static 
     match speaker {
         Speaker::Offline(own) => own.iter().chain(&COMMON).copied().collect(),
         Speaker::Program => runner::known_params(plan.model_id()).to_vec(),
+        Speaker::Nobody => COMMON.to_vec(),
         Speaker::Live(_, wire) => {
             let lacks = wire.lacks();
             let all = wire.params().iter().chain(&COMMON).chain(&LIVE).copied();

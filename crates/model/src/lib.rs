@@ -5,6 +5,7 @@
 //! - [`class`] the ways in which a question can fail; [`secret`] keys; `params` what parameters may be;
 //! - [`preset`] the providers we know; `wire` their languages, as pure functions; `transport` HTTP, limits, retries;
 //! - `runner` programs that answer; [`cassette`] calls that were kept, to be answered again;
+//! - `recorded` models that cannot be asked: their answers are given;
 //! - [`offline`] models that need no network: deterministic, and useful to test a pipeline.
 
 pub mod ask;
@@ -17,6 +18,7 @@ pub mod offline;
 mod params;
 pub mod preset;
 pub mod price;
+mod recorded;
 mod runner;
 pub mod secret;
 mod transport;
@@ -25,5 +27,6 @@ mod wire;
 pub use ask::{Ask, Asked, AttemptLog, Blob, File, Hint, Model, Reply, Request, Stop, Turn};
 pub use build::{BuildError, BuildModel, SeedUse, Surroundings, check_params, seed_use};
 pub use class::Class;
+pub use recorded::Recorded;
 pub use runner::{KnownProgram, known_programs};
 pub use secret::Secret;

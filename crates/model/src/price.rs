@@ -76,7 +76,8 @@ pub fn of(plan: &ModelPlan) -> Option<PriceEntry> {
 
 /// Whether nobody sends a bill for a model: it needs no price for a limit on cost.
 pub fn is_free(plan: &ModelPlan) -> bool {
-    plan.provider() == "offline" || Preset::find(plan.provider()).is_some_and(|preset| preset.is_local)
+    matches!(plan.provider(), "offline" | "recorded")
+        || Preset::find(plan.provider()).is_some_and(|preset| preset.is_local)
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ use crate::telemetry::Telemetry;
 use crate::witness::{Invocation, Witness};
 
 /// How far the newest sample may be ahead of the oldest unfinished one.
-const WINDOW: usize = 1 << 18;
+pub(crate) const WINDOW: usize = 1 << 18;
 /// The same when there is more than one lane: samples of a slow one wait in memory.
 const WINDOW_OF_LANES: usize = 1 << 15;
 /// Questions at once to models that say nothing about it.
@@ -162,7 +162,8 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
 
     let shared = Arc::new(Shared {
         ready: Arc::clone(&ready),
-        is_alone: workers.len() == 1,
+        // A dead endpoint among given answers is history.
+        is_alone: workers.len() == 1 && !ready.is_given(),
         lanes: Lanes::new(source, of_model),
         run_dir: options.run_dir.clone(),
         journal,

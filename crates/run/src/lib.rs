@@ -6,6 +6,7 @@
 //! - `lanes` one queue for each endpoint; [`budget`] what may be spent; `telemetry` every attempt; [`attach`] files of rows;
 //! - [`journal`] what came back, before it counts; [`outputs`] the pictures in it; [`resume`] going on after a kill;
 //! - [`collect`] records put back in order; [`publish`] the final files;
+//! - [`given`] answers that are not asked for but there already;
 //! - [`rescore`] a finished run scored once more, to see whether its numbers follow; `recorded` replies out of records;
 //! - [`witness`] what happened this time; [`git`] the repository that holds the suite;
 //! - [`backfill`] the witness of a report that predates it.
@@ -19,6 +20,7 @@ pub mod dataset;
 mod evidence;
 pub mod execute;
 pub mod git;
+pub mod given;
 pub mod journal;
 mod lanes;
 pub mod outputs;

@@ -67,7 +67,7 @@ pub fn publish(
     }
     manifest.evidence.recorded = claim.dir().join(names::TRAJECTORIES).exists() && manifest.evidence.recorded;
     let plan = json::to_value(&ready.plan).map_err(|source| PublishError::Encode { name: names::CONFIG, source })?;
-    commit(names::CONFIG, write(claim, names::CONFIG, config_text(&plan).as_bytes())?)?;
+    commit(names::CONFIG, write(claim, names::CONFIG, config_text(&plan, ready.is_given()).as_bytes())?)?;
     commit(names::SUMMARY, write(claim, names::SUMMARY, &encode(names::SUMMARY, &summary)?)?)?;
     if let Some(selection) = &collected.selection {
         let mut file = create(claim, names::REPORT_HTML)?;
@@ -90,9 +90,10 @@ pub fn publish(
 }
 
 /// The resolved suite as YAML, with a line that says what it is.
-fn config_text(plan: &json::Value) -> String {
+fn config_text(plan: &json::Value, is_given: bool) -> String {
+    let how = if is_given { "Scoring the same outputs with" } else { "Running" };
     format!(
-        "# The suite with every default made explicit. Running this file gives the same run_id.\n{}",
+        "# The suite with every default made explicit. {how} this file gives the same run_id.\n{}",
         yaml::to_text(plan)
     )
 }
@@ -155,7 +156,8 @@ pub fn draft_manifest(ready: &Ready, version: &str, platform: &Platform) -> Mani
         params: model.params.clone(),
         price: price.clone(),
         provider: model.provider().to_owned(),
-        seed: seed_use(model, &model.params).map(|seed| match seed {
+        // Given answers were drawn elsewhere; nobody can say with which seeds.
+        seed: seed_use(model, &model.params).filter(|_| !ready.is_given()).map(|seed| match seed {
             proofmark_model::SeedUse::Sent => SeedUse::Sent,
             proofmark_model::SeedUse::Ignored => SeedUse::Ignored,
             proofmark_model::SeedUse::Withheld => SeedUse::Withheld,

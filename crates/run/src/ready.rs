@@ -15,7 +15,7 @@ use proofmark_artefact::suite::resolve::{Overrides, merge_params};
 use proofmark_artefact::suite::solver::{Protocol, SolverPlan};
 use proofmark_canon::json::EncodeError;
 use proofmark_canon::{Digest, Map, RunId};
-use proofmark_model::{BuildModel, Model, Surroundings, check_params, price};
+use proofmark_model::{BuildModel, Model, Recorded, Surroundings, check_params, price};
 use proofmark_tool::Toolbox;
 
 use crate::agent::Agent;
@@ -37,6 +37,7 @@ pub struct World {
     pub program_path: Option<std::ffi::OsString>,
     /// What live models need: keys, addresses, the clock.
     pub surroundings: Surroundings,
+    pub models: ModelUse,
     pub tools: ToolWorld,
 }
 
@@ -47,6 +48,15 @@ pub struct ToolWorld {
     pub allow_unsandboxed: bool,
     /// Folders that no tool may see: caches of datasets and judgments, keys.
     pub hidden: Vec<PathBuf>,
+}
+
+/// What the models of a suite are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ModelUse {
+    #[default]
+    Asked,
+    /// They only say whose answers are given. Nothing is looked up or started for them, and asking one is refused.
+    Named,
 }
 
 /// A run that can start.
@@ -75,10 +85,14 @@ pub struct Ready {
     /// By task: what an agent was told that it could do.
     catalogues: Vec<Vec<ToolEntry>>,
     tool_world: proofmark_tool::Surroundings,
+    /// What the models are for; agents work only where they are asked.
+    model_use: ModelUse,
     /// By task.
     pub scorers: Vec<Vec<Scorer>>,
     /// The answers that are scored when no model is asked; empty for a run that asks.
     pub outputs: Vec<AssetEntry>,
+    /// Where they are.
+    pub outputs_path: Option<PathBuf>,
 }
 
 /// The tools of a task, and their canonical text.
@@ -209,8 +223,10 @@ impl Ready {
             agents,
             catalogues,
             tool_world,
+            model_use: world.models,
             scorers,
             outputs: Vec::new(),
+            outputs_path: None,
         };
         ready.run_id = ready.identity()?;
         ready.sample_count().ok_or(ReadyError::TooLarge)?;
@@ -245,6 +261,9 @@ impl Ready {
 
     /// Builds the tools of agents, which may start programs: not for those who only look at a suite.
     pub async fn start_agents(&mut self, run_dir: &Path) -> Result<(), AgentError> {
+        if self.model_use == ModelUse::Named {
+            return Ok(());
+        }
         let mut world = self.tool_world.clone();
         world.hidden.push(run_dir.to_owned());
         let votes = self.plan.sampling.voting_attempts > 1;
@@ -294,9 +313,18 @@ impl Ready {
         Ok(())
     }
 
+    /// Whether an agent works at a task, or answers are voted on.
+    pub(crate) fn is_of_agent(&self, task: usize) -> bool {
+        self.plan.sampling.voting_attempts > 1 || self.plan.tasks[task].solver.is_some()
+    }
+
+    pub(crate) fn has_agents(&self) -> bool {
+        (0..self.plan.tasks.len()).any(|task| self.is_of_agent(task))
+    }
+
     /// Whether the number of attempts is part of what the numbers mean.
     pub(crate) fn discloses_votes(&self) -> bool {
-        self.plan.sampling.voting_attempts > 1 || self.plan.tasks.iter().any(|task| task.solver.is_some())
+        self.has_agents()
     }
 
     /// Where tools are told that they may write.
@@ -405,7 +433,11 @@ fn build_models(plan: &Plan, assets: &Assets, root: &Path, world: &World) -> Res
     let (mut models, mut params, mut problems) = (Vec::new(), Vec::new(), Vec::new());
     for (at, model) in plan.models.iter().enumerate() {
         let place = Place::top().key("models").index(at);
-        match builder.build(model) {
+        let built = match world.models {
+            ModelUse::Asked => builder.build(model),
+            ModelUse::Named => Ok(Recorded::model(model)),
+        };
+        match built {
             Ok(built) => models.push(built),
             Err(error) => {
                 problems.push(Problem::at(place.key("model"), error.message).hint_of(error.hint));

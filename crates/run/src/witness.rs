@@ -77,6 +77,7 @@ impl Witness {
             cwd: real_path(&invocation.cwd, Path::new("/")),
             home: invocation.home.clone(),
             repository: invocation.git.top.clone(),
+            outputs: ready.outputs_path.as_ref().map(|path| real_path(path, &invocation.cwd)),
         });
         let redactor = Redactor::new(invocation.secrets.iter().map(|secret| secret.reveal().to_owned()));
         let typed = |(option, path): &(Option<&'static str>, PathBuf)| TypedPath {
@@ -96,7 +97,11 @@ impl Witness {
             start: start(&given, &ground, &redactor),
             ground,
             redactor,
-            kind: if makes_images { Kind::EvalImage } else { Kind::EvalLive },
+            kind: match makes_images {
+                _ if ready.is_given() => Kind::Critique,
+                true => Kind::EvalImage,
+                false => Kind::EvalLive,
+            },
             platform: format!("{}-{}", platform.os, platform.arch),
             toolchain: invocation.toolchain.clone(),
             suite: *suite,

@@ -58,7 +58,15 @@ pub fn build(facts: Reconstructed<'_>) -> Block {
         conditions: Conditions { effective: facts.effective.unwrap_or_else(|| requested.clone()), requested },
         // A commit does not say what the work tree was like when the run was made.
         git_dirty: None,
-        inputs: inputs(&suite, ground, &facts.datasets, &facts.assets, &facts.hub_files, &[], &facts.programs),
+        inputs: inputs(
+            facts.kind,
+            &suite,
+            ground,
+            (&facts.datasets, &facts.assets),
+            &facts.hub_files,
+            &[],
+            &facts.programs,
+        ),
         invocations: Vec::new(),
         invoked_at: rfc3339(commit.committed_at * 1000),
         judge_cache_integrity_events: Vec::new(),

@@ -143,7 +143,7 @@ fn real_paths(invocation: &Invocation) -> Vec<Option<&TypedPath>> {
 
 /// Whether a word belongs to an option that names a path.
 fn is_value_of_option(argv: &[String], at: usize) -> bool {
-    matches!(argv[at - 1].as_str(), "--run-dir" | "--root")
+    matches!(argv[at - 1].as_str(), "--run-dir" | "--root" | "--suite")
 }
 
 /// Builds the witness of a run. The same facts give the same block.
@@ -159,6 +159,9 @@ pub fn build(facts: Facts<'_>) -> Block {
     };
     let first = facts.starts.first().unwrap_or(&unknown).clone();
     let mut not_submittable = facts.not_submittable;
+    if facts.kind == Kind::Critique {
+        not_submittable.push("no model was asked: answers that were there already were scored".to_owned());
+    }
     if !manifest.evidence.recorded {
         not_submittable.push("evidence was not recorded: there are no trajectories".to_owned());
     }
@@ -172,10 +175,10 @@ pub fn build(facts: Facts<'_>) -> Block {
         },
         git_dirty: first.git_dirty,
         inputs: inputs(
+            facts.kind,
             &suite,
             ground,
-            &manifest.datasets,
-            &manifest.assets,
+            (&manifest.datasets, &manifest.assets),
             &facts.hub_files,
             &facts.hub_attachments,
             &facts.programs,
@@ -207,10 +210,10 @@ pub fn build(facts: Facts<'_>) -> Block {
 
 /// Every input once: the suite, the datasets in the suite's order, what the manifest lists, then programs.
 pub(crate) fn inputs(
+    kind: Kind,
     suite: &SuiteEntry,
     ground: &Ground,
-    datasets: &[DatasetEntry],
-    assets: &[AssetEntry],
+    (datasets, assets): (&[DatasetEntry], &[AssetEntry]),
     hub_files: &[Vec<HubFile>],
     hub_attachments: &[HubAttachments],
     programs: &[(Role, String, Digest)],
@@ -246,13 +249,19 @@ pub(crate) fn inputs(
             (None, None) => {}
         }
     }
-    // The manifest's list has each of them once; it can be long.
-    let is_of_hub = |asset: &&AssetEntry| {
+    // The manifest's list has each of them once; it can be long. What answers were asked for with is not what a critique
+    // is about: its block has no brief. What came from the hub is not under the root and comes after this.
+    let is_of_hub = |asset: &AssetEntry| {
         let is_same = |file: &HubFile| file.path == asset.path && file.sha256 == asset.digest.hex();
         asset.role == AssetRole::Attachment && hub_attachments.iter().any(|hub| hub.files.iter().any(is_same))
     };
-    all.extend(assets.iter().filter(|asset| !is_of_hub(asset)).map(|asset: &AssetEntry| {
-        file(role_of(asset.role), Some(ground.path_of(&asset.path)), asset.digest, asset.mode)
+    let assets = assets.iter().filter(|asset| kind != Kind::Critique || asset.role != AssetRole::Brief);
+    all.extend(assets.filter(|asset| !is_of_hub(asset)).map(|asset: &AssetEntry| {
+        let path = match asset.role {
+            AssetRole::Outputs => ground.outputs_path(),
+            _ => Some(ground.path_of(&asset.path)),
+        };
+        file(role_of(asset.role), path, asset.digest, asset.mode)
     }));
     for HubAttachments { repo, revision, files } in hub_attachments {
         // A list of names and digests always has a canonical form.

@@ -19,6 +19,7 @@ pub struct Ground {
     cwd: PathBuf,
     home: Option<PathBuf>,
     repository: Option<PathBuf>,
+    outputs: Option<PathBuf>,
 }
 
 /// Where a run took place.
@@ -32,18 +33,21 @@ pub struct Surroundings {
     pub home: Option<PathBuf>,
     /// The top of the work tree that holds the suite.
     pub repository: Option<PathBuf>,
+    /// Answers that are scored, when no model is asked.
+    pub outputs: Option<PathBuf>,
 }
 
 impl Ground {
     pub fn new(around: Surroundings) -> Self {
-        let Surroundings { root, suite, run_dir, cwd, home, repository } = around;
+        let Surroundings { root, suite, run_dir, cwd, home, repository, outputs } = around;
         let repository = repository.filter(|top| suite.starts_with(top));
-        let mut ground = Self { prefix: PathBuf::new(), root, suite, run_dir, cwd, home, repository };
-        if !ground.suite.starts_with(&ground.root) {
-            // A suite beside its files: the root goes up to hold both, when that tells nothing.
-            let common = common(&ground.root, &ground.suite);
-            if ground.may_name_below(&common) {
-                ground.prefix = ground.root.strip_prefix(&common).map(Path::to_owned).unwrap_or_default();
+        let own = root.clone();
+        let mut ground = Self { prefix: PathBuf::new(), root, suite, run_dir, cwd, home, repository, outputs };
+        for beside in [Some(ground.suite.clone()), ground.outputs.clone()].into_iter().flatten() {
+            // A suite or outputs beside the suite's files: the root goes up to hold both, when that tells nothing.
+            let common = common(&ground.root, &beside);
+            if common != ground.root && ground.may_name_below(&common) {
+                ground.prefix = own.strip_prefix(&common).map(Path::to_owned).unwrap_or_default();
                 ground.root = common;
             }
         }
@@ -53,6 +57,11 @@ impl Ground {
     /// The suite's path from the root; `None` when it is not under it.
     pub fn suite_path(&self) -> Option<String> {
         text_of(self.suite.strip_prefix(&self.root).ok()?)
+    }
+
+    /// The path of the scored outputs from the root; `None` when they are not under it.
+    pub fn outputs_path(&self) -> Option<String> {
+        text_of(self.outputs.as_ref()?.strip_prefix(&self.root).ok()?)
     }
 
     /// A path of the suite from the root.
@@ -204,6 +213,7 @@ mod tests {
             cwd: cwd.into(),
             home: Some("/home/ada".into()),
             repository: repository.map(Into::into),
+            outputs: None,
         })
     }
 

@@ -20,6 +20,7 @@ pub(crate) fn ground() -> Ground {
         cwd: "/r".into(),
         home: Some("/home/ada".into()),
         repository: Some("/r".into()),
+        outputs: None,
     })
 }
 

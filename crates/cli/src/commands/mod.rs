@@ -16,5 +16,6 @@ pub(crate) mod models;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod score;
 pub(crate) mod validate;
 pub(crate) mod verify_replay;

@@ -17,14 +17,14 @@ use proofmark_model::cassette::{Cassette, Mode};
 use proofmark_model::{Surroundings, price};
 use proofmark_run::budget::Budget;
 use proofmark_run::execute::{self, Options, Outcome, RunError};
-use proofmark_run::ready::{Ready, ReadyError, ToolWorld, World};
+use proofmark_run::ready::{ModelUse, Ready, ReadyError, ToolWorld, World};
 use proofmark_run::resume::ResumeError;
 use proofmark_run::source::SourceError;
 use serde::Serialize;
 use tokio::sync::watch;
 
 use super::estimate::{self, Estimate};
-use crate::args::{CassetteMode, RunArgs, TextOrJson};
+use crate::args::{Allowance, CassetteMode, RunArgs, TextOrJson};
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 use crate::ui::progress::Meter;
@@ -48,20 +48,18 @@ pub(crate) fn run_typed(
 ) -> Result<Exit, Failure> {
     let surroundings = Surroundings { cassette: cassette(args)?, ..settings.surroundings(concurrency(args)) };
     let tools = ToolWorld { allow_unsandboxed: args.allow_unsandboxed, ..settings.tool_world() };
-    let ready = load_with(&args.suite, args.root.clone(), &overrides(args), surroundings, tools, settings)?;
+    let models = ModelUse::Asked;
+    let ready = load_with(&args.suite, args.root.clone(), &overrides(args), surroundings, models, tools, settings)?;
     check_prices(&ready, args)?;
     if args.dry_run {
         return dry_run(&ready, args, settings);
     }
     let outcome = execute(ready, args, paths, settings)?;
-    let counts = outcome.summary.totals.counts;
-    let permitted = args.allow_errors.is_some_and(|allowed| allowed.permits(counts.errored, counts.attempted));
-    let exit = if counts.errored == 0 || permitted { Exit::Holds } else { Exit::DoesNotHold };
     match args.format {
         TextOrJson::Json => settings.print(&json(&outcome)?)?,
         TextOrJson::Text => settings.print(&text(&outcome, settings))?,
     }
-    let mut exit = exit;
+    let mut exit = judge_errors(&outcome, args.allow_errors, settings);
     let is_short_of_evidence = outcome.wants_evidence && !outcome.manifest.evidence.recorded;
     if (args.submit_intent || is_short_of_evidence) && !outcome.not_submittable.is_empty() {
         let style = settings.style.stderr;
@@ -73,6 +71,14 @@ pub(crate) fn run_typed(
             exit = Exit::DoesNotHold;
         }
     }
+    Ok(exit)
+}
+
+/// Whether the samples that errored are permitted, and says so when there are any.
+pub(crate) fn judge_errors(outcome: &Outcome, allowed: Option<Allowance>, settings: &Settings) -> Exit {
+    let counts = outcome.summary.totals.counts;
+    let permitted = allowed.is_some_and(|allowed| allowed.permits(counts.errored, counts.attempted));
+    let exit = if counts.errored == 0 || permitted { Exit::Holds } else { Exit::DoesNotHold };
     if counts.errored > 0 {
         let style = settings.style.stderr;
         let errored = format!("{} of {} samples errored", count(counts.errored), count(counts.attempted));
@@ -86,7 +92,7 @@ pub(crate) fn run_typed(
             settings.print_err(&format!("{}{hint}\n", style.hint("hint: ")));
         }
     }
-    Ok(exit)
+    exit
 }
 
 /// Reads a suite and everything it names.
@@ -97,7 +103,20 @@ pub(crate) fn load(
     concurrency: Option<usize>,
     settings: &Settings,
 ) -> Result<Ready, Failure> {
-    load_with(suite, root, overrides, settings.surroundings(concurrency), settings.tool_world(), settings)
+    let (surroundings, tools) = (settings.surroundings(concurrency), settings.tool_world());
+    load_with(suite, root, overrides, surroundings, ModelUse::Asked, tools, settings)
+}
+
+/// Reads a suite and everything it names for answers that are there already: nothing is looked up or started for its
+/// models.
+pub(crate) fn load_named(
+    suite: &Path,
+    root: Option<PathBuf>,
+    overrides: &Overrides,
+    settings: &Settings,
+) -> Result<Ready, Failure> {
+    let (surroundings, tools) = (settings.surroundings(None), settings.tool_world());
+    load_with(suite, root, overrides, surroundings, ModelUse::Named, tools, settings)
 }
 
 fn load_with(
@@ -105,6 +124,7 @@ fn load_with(
     root: Option<PathBuf>,
     overrides: &Overrides,
     surroundings: Surroundings,
+    models: ModelUse,
     tools: ToolWorld,
     settings: &Settings,
 ) -> Result<Ready, Failure> {
@@ -115,6 +135,7 @@ fn load_with(
         offline: settings.offline()?,
         program_path: settings.program_path(),
         surroundings,
+        models,
         tools,
     };
     Ready::load(suite, overrides, &world).map_err(|error| ready_failure(&error, suite))
@@ -198,7 +219,7 @@ fn execute(
 }
 
 /// Turns true at the first Ctrl-C; a second one ends the process at once.
-fn stop_on_interrupt() -> watch::Receiver<bool> {
+pub(crate) fn stop_on_interrupt() -> watch::Receiver<bool> {
     let (sender, receiver) = watch::channel(false);
     let listen = move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
@@ -219,7 +240,7 @@ fn stop_on_interrupt() -> watch::Receiver<bool> {
 }
 
 /// `runs/<name>-<first 12 digits of the run id>`.
-fn default_run_dir(name: &str, run_id: &RunId) -> PathBuf {
+pub(crate) fn default_run_dir(name: &str, run_id: &RunId) -> PathBuf {
     let safe: String = name
         .chars()
         .take(60)
@@ -229,7 +250,7 @@ fn default_run_dir(name: &str, run_id: &RunId) -> PathBuf {
     Path::new("runs").join(format!("{safe}-{}", &id[..12]))
 }
 
-fn text(outcome: &Outcome, settings: &Settings) -> String {
+pub(crate) fn text(outcome: &Outcome, settings: &Settings) -> String {
     let style = settings.style.stdout;
     let mut out = results(&outcome.summary, &outcome.manifest, style, settings.width);
     out.push('\n');

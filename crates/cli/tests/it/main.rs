@@ -34,6 +34,8 @@ mod replay;
 #[cfg(test)]
 mod resume;
 #[cfg(test)]
+mod score;
+#[cfg(test)]
 mod strictness;
 #[cfg(test)]
 mod support;

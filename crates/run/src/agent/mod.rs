@@ -27,11 +27,11 @@ use proofmark_canon::Value;
 use proofmark_model::{Ask, AttemptLog, Class, Hint, Model, Reply, Request, Stop, Turn};
 use proofmark_tool::{Call, Failure, ToolError, ToolOutput, Toolbox, Workspace};
 
-pub(crate) use earned::{Attempt, Earned};
+pub(crate) use earned::{Attempt, Earned, Failed};
 pub(crate) use sample::Sample;
+pub(crate) use vote::elect;
 
 use self::answer::AnswerRule;
-use self::earned::Failed;
 
 /// How a task's answers are come by.
 pub(crate) struct Agent {

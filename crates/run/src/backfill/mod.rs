@@ -151,6 +151,7 @@ impl<'a> Scene<'a> {
         let eaten = at.eat(&plan, kind, self.request.hub.as_ref())?;
         let (manifest, artifacts) = self.artifacts(&at)?;
         let ground = Ground::new(Surroundings {
+            outputs: None,
             root: self.top.join(&at.root),
             suite: self.top.join(self.suite.as_str()),
             run_dir: self.report.folder.clone(),

@@ -5,9 +5,11 @@ use std::path::Path;
 use proofmark_artefact::record::{Record, SCORER_ERROR};
 use proofmark_artefact::store::names;
 use proofmark_artefact::text::excerpt;
+use proofmark_artefact::trajectory::Trajectory;
 use proofmark_canon::{Value, json};
 
 use super::differ::{Difference, differences};
+use super::earned::came_of;
 use super::finding::{Finding, FindingKind};
 use super::{Options, RescoreError};
 use crate::collect::Finished;
@@ -21,6 +23,8 @@ pub(super) struct Pair {
     pub(super) unit: Unit,
     pub(super) number: u64,
     pub(super) line: Vec<u8>,
+    /// Of an agent.
+    pub(super) trajectories: Vec<Trajectory>,
 }
 
 /// What came of one record.
@@ -43,7 +47,7 @@ pub(super) async fn score_again(
     pair: Pair,
     options: Options,
 ) -> Result<Again, RescoreError> {
-    let Pair { unit, number, line } = pair;
+    let Pair { unit, number, line, trajectories } = pair;
     let key = unit.key(&ready.plan);
     let mut again = Again { finished: None, key: key.to_string(), findings: Vec::new(), program_failed: None };
     let malformed = |why: String| {
@@ -72,12 +76,15 @@ pub(super) async fn score_again(
             return Ok(again);
         }
     };
+    let came = match ready.is_of_agent(unit.work.task) {
+        true => came_of(ready, &record, reply, trajectories),
+        false => reply.into(),
+    };
     let (request, fingerprint) = unit.request(ready, &key)?;
     let has_programs = ready.scorers[unit.work.task].iter().any(|scorer| scorer.is_program());
     let programs = if options.run_commands { Programs::Run } else { Programs::Recorded(&record) };
     let scoring = Scoring { run_dir, programs };
-    let mut finished =
-        finish_sample(ready, scoring, &unit, key.clone(), &request, fingerprint, reply.clone().into()).await?;
+    let mut finished = finish_sample(ready, scoring, &unit, key.clone(), &request, fingerprint, came.clone()).await?;
     let is_same = |finished: &Finished| finished.record.strip_suffix(b"\n") == Some(&line);
     let had_failed = record.error.as_ref().is_some_and(|error| error.class == SCORER_ERROR);
     if options.run_commands && has_programs && !is_same(&finished) && (finished.program_failed || had_failed) {
@@ -88,7 +95,7 @@ pub(super) async fn score_again(
             "a program failed in the run and not now".to_owned()
         });
         let scoring = Scoring { run_dir, programs: Programs::Recorded(&record) };
-        finished = finish_sample(ready, scoring, &unit, key.clone(), &request, fingerprint, reply.into()).await?;
+        finished = finish_sample(ready, scoring, &unit, key.clone(), &request, fingerprint, came).await?;
     }
     if !is_same(&finished) {
         let computed = json::parse(&finished.record).unwrap_or(Value::Null);

@@ -4,12 +4,13 @@
 //! So must the trajectories, the counts of the manifest, and the summary. Nothing is asked and nothing is written.
 //!
 //! - `pairs` records matched with the samples of the suite; `again` one record made again;
-//! - `totals` what follows from all of them; `finding` what does not fit; `differ` where two JSON values differ.
+//! - `earned` how agents came by their answers; `totals` what follows from all of them; `finding` what does not fit; `differ` where two JSON values differ.
 //!
 //! Memory does not grow with the run, apart from what is out of place.
 
 mod again;
 mod differ;
+mod earned;
 mod finding;
 mod pairs;
 #[cfg(test)]
@@ -23,11 +24,13 @@ use std::sync::Arc;
 use proofmark_artefact::manifest::{AssetRole, Manifest};
 use proofmark_artefact::store::{LineError, OpenError, RunDir};
 use proofmark_canon::json::EncodeError;
+use proofmark_model::price;
 use tokio::runtime::Runtime;
 
 pub use self::finding::{Finding, FindingKind, MAX_FINDINGS};
 
 use self::again::{Again, Pair, score_again};
+use self::earned::Earners;
 use self::finding::Findings;
 use self::pairs::{Pairs, Step};
 use self::totals::Totals;
@@ -109,13 +112,20 @@ pub fn check(
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(RescoreError::Runtime)?;
     let mut totals = Totals::new(&ready, &dir)?;
     let mut pairs = Pairs::open(Arc::clone(&ready), &dir)?;
+    let mut earners = Earners::open(&ready, &dir)?;
     let mut batch = Batch::default();
     progress(0, samples);
     loop {
         let step = pairs.next(&mut findings)?;
         let is_end = step.is_none();
         match step {
-            Some(Step::Pair(pair)) => batch.push(*pair),
+            Some(Step::Pair(mut pair)) => {
+                if ready.is_of_agent(pair.unit.work.task) {
+                    let key = pair.unit.key(&ready.plan);
+                    pair.trajectories = earners.next(key.as_str());
+                }
+                batch.push(*pair);
+            }
             Some(Step::Nothing) => continue,
             None => {}
         }
@@ -148,8 +158,10 @@ fn take_over(
     not_rerun: &mut Vec<String>,
 ) -> Result<(), RescoreError> {
     for (at, (price, recorded)) in ready.prices.iter_mut().zip(&manifest.models).enumerate() {
+        let as_of = recorded.price.as_ref().and_then(|price| price.as_of.as_deref());
+        let is_our_table = manifest.harness.version == env!("CARGO_PKG_VERSION") || as_of == Some(price::AS_OF);
         // List prices change with the version; those of the run are what its costs were computed with.
-        if ready.plan.models[at].price.is_none() && *price != recorded.price {
+        if ready.plan.models[at].price.is_none() && *price != recorded.price && !is_our_table {
             price.clone_from(&recorded.price);
             let model = &ready.plan.models[at].id;
             not_rerun
@@ -163,6 +175,8 @@ fn take_over(
             "whether the answers are those of the scored outputs: the answers of the records were used".to_owned(),
         );
     }
+    // What agents were told of their tools is what the manifest says: no server is started to ask it.
+    ready.use_catalogues(manifest)?;
     if ready.run_id != manifest.run_id {
         findings.push(Finding {
             field: Some("run_id".to_owned()),

@@ -235,7 +235,7 @@ impl Pairs {
         let mut bytes = vec![0; line.length];
         let io_error = |source| RescoreError::Io { path: self.path.clone(), source };
         self.file.read_exact_at(&mut bytes, line.offset).map_err(io_error)?;
-        Ok(Step::Pair(Box::new(Pair { unit, number: line.number, line: bytes })))
+        Ok(Step::Pair(Box::new(Pair { unit, number: line.number, line: bytes, trajectories: Vec::new() })))
     }
 }
 

@@ -11,7 +11,7 @@ use super::*;
 use crate::budget::Budget;
 use crate::collect::{Observer, Progress};
 use crate::execute;
-use crate::ready::World;
+use crate::ready::{ModelUse, World};
 use crate::witness::Invocation;
 
 const SUITE: &str = r#"name: s
@@ -57,6 +57,7 @@ impl Bench {
             offline: proofmark_model::offline::Behaviour::default(),
             program_path: Some("/usr/bin:/bin".into()),
             surroundings: Surroundings::none(),
+            models: ModelUse::Asked,
         };
         Ready::load(&self.dir.path().join("suite.yaml"), &Overrides::default(), &world).unwrap()
     }
@@ -66,8 +67,12 @@ impl Bench {
     }
 
     fn execute(&self) {
+        self.execute_as(self.ready(), self.run_dir());
+    }
+
+    fn execute_as(&self, ready: Ready, run_dir: PathBuf) {
         let options = execute::Options {
-            run_dir: self.run_dir(),
+            run_dir,
             on_existing: OnExisting::Refuse,
             concurrency: None,
             budget: Budget::default(),
@@ -77,7 +82,7 @@ impl Bench {
             invocation: Invocation { cwd: self.dir.path().to_owned(), ..Invocation::default() },
             stop: watch::channel(false).1,
         };
-        execute::run(self.ready(), options, Box::new(Quiet)).unwrap();
+        execute::run(ready, options, Box::new(Quiet)).unwrap();
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -313,4 +318,56 @@ fn a_program_that_fails_is_no_tampering() {
         assert_eq!(then.findings, [], "{run_commands}");
         assert_eq!(then.not_rerun.len(), 1);
     }
+}
+
+#[test]
+fn a_run_of_given_answers_holds_too() {
+    let bench = Bench::new(SUITE, 4);
+    let (ready, given) =
+        crate::given::give(bench.ready(), &bench.run_dir(), &crate::given::Options::default()).unwrap();
+    assert_eq!((given.answers, given.used, given.missing), (16, 16, 0));
+    let scored = bench.dir.path().join("scored");
+    bench.execute_as(ready, scored.clone());
+    let found = check(bench.ready(), &scored, Options::default(), &|_, _| {}).unwrap();
+    assert_eq!(found.findings, []);
+    assert_eq!(found.not_rerun.len(), 1, "{:?}", found.not_rerun);
+    let records = std::fs::read_to_string(scored.join("records.jsonl")).unwrap();
+    put(&scored.join("records.jsonl"), records.replacen("\"passed\":true", "\"passed\":false", 1));
+    assert!(!check(bench.ready(), &scored, Options::default(), &|_, _| {}).unwrap().holds());
+}
+
+#[test]
+fn a_flipped_bit_anywhere_is_found() {
+    let bench = Bench::new(SUITE, 3);
+    for (name, step) in [("records.jsonl", 211), ("summary.json", 401), ("trajectories.jsonl", 307)] {
+        let whole = std::fs::read(bench.path(name)).unwrap();
+        for at in (0..whole.len()).step_by(step) {
+            let mut edited = whole.clone();
+            edited[at] ^= 1;
+            put(&bench.path(name), &edited);
+            let found = bench.check();
+            assert!(!found.holds(), "byte {at} of {name}");
+            // What follows from a record is named with it; the file itself always is.
+            let is_of_usage = name == "records.jsonl" && found.findings.iter().all(|one| one.file != name);
+            assert!(found.findings.iter().any(|one| one.file == name || is_of_usage), "byte {at} of {name}");
+        }
+        put(&bench.path(name), &whole);
+    }
+    assert!(bench.check().holds());
+}
+
+#[test]
+fn a_price_that_is_not_ours_is_a_finding_for_our_own_version() {
+    let bench = Bench::new(SUITE, 3);
+    let manifest = bench.lines("manifest.json").remove(0);
+    let priced = manifest.replacen(
+        "\"provider\":\"offline\"",
+        "\"price\":{\"as_of\":null,\"input\":1,\"output\":1},\"provider\":\"offline\"",
+        1,
+    );
+    let other = bench.with("manifest.json", &priced);
+    assert!(other.not_rerun[0].contains("the price of model `noisy`"), "{:?}", other.not_rerun);
+    let ours = priced.replace("\"version\":\"0\"", concat!("\"version\":\"", env!("CARGO_PKG_VERSION"), "\""));
+    assert_ne!(ours, priced);
+    says(&bench.with("manifest.json", &ours), &["manifest.json, models[0].price"]);
 }

@@ -8,6 +8,7 @@ use proofmark_artefact::manifest::Manifest;
 use proofmark_artefact::record::Status;
 use proofmark_artefact::stats::{Aggregator, Facts, Shape};
 use proofmark_artefact::store::{LineError, Lines, MAX_JSON, OpenError, RunDir, names, read_bounded};
+use proofmark_artefact::text::excerpt;
 use proofmark_canon::{Value, json};
 
 use super::again::Again;
@@ -97,10 +98,15 @@ impl Totals {
         key: &str,
         findings: &mut Findings,
     ) -> Result<(), RescoreError> {
-        let (Some(Trajectories { lines, path }), Some(expected)) = (&mut self.trajectories, &finished.trajectory)
-        else {
-            return Ok(());
-        };
+        // One line an attempt.
+        for expected in finished.trajectory.iter().flat_map(|lines| lines.split_inclusive(|byte| *byte == b'\n')) {
+            self.compare_line(expected, key, findings)?;
+        }
+        Ok(())
+    }
+
+    fn compare_line(&mut self, expected: &[u8], key: &str, findings: &mut Findings) -> Result<(), RescoreError> {
+        let Some(Trajectories { lines, path }) = &mut self.trajectories else { return Ok(()) };
         let finding = |message: &str| Finding::new(FindingKind::Trajectory, names::TRAJECTORIES, message);
         let line = match lines.next_line() {
             Ok(line) => line,
@@ -166,7 +172,7 @@ impl Totals {
                 Err(source) => return Err(RescoreError::Line { path: path.clone(), source }),
             }
         }
-        self.check_manifest(ready, dir.manifest(), findings)?;
+        self.check_manifest(ready, dir.manifest(), findings, not_rerun)?;
         if ready.plan.evidence.record && self.trajectories.is_none() {
             not_rerun.push("trajectories.jsonl: it is not there, or not in step with the records".to_owned());
         }
@@ -189,14 +195,26 @@ impl Totals {
         self.check_summary(dir, findings)
     }
 
-    fn check_manifest(&self, ready: &Ready, recorded: &Manifest, findings: &mut Findings) -> Result<(), RescoreError> {
+    fn check_manifest(
+        &self,
+        ready: &Ready,
+        recorded: &Manifest,
+        findings: &mut Findings,
+        not_rerun: &mut Vec<String>,
+    ) -> Result<(), RescoreError> {
         let platform = recorded.platform.clone();
         let nowhere = proofmark_artefact::manifest::Platform { arch: String::new(), os: String::new() };
         let mut made = draft_manifest(ready, &recorded.harness.version, platform.as_ref().unwrap_or(&nowhere));
         fill_in(&mut made, self.done, &self.status_counts, &self.conditions_scored);
         // What is of the version and the machine, and the digests, which are another check's.
         made.artifacts.clone_from(&recorded.artifacts);
-        made.unicode_version.clone_from(&recorded.unicode_version);
+        if made.unicode_version != recorded.unicode_version {
+            let (ours, theirs) = (&made.unicode_version, excerpt(&recorded.unicode_version, 80));
+            not_rerun.push(format!(
+                "the run was made with Unicode {theirs}: with {ours}, case and accents may go otherwise"
+            ));
+            made.unicode_version.clone_from(&recorded.unicode_version);
+        }
         if !ready.plan.determinism.deterministic_artifacts {
             made.platform = platform;
         }

@@ -48,28 +48,33 @@ pub struct Document<'a> {
     pub warnings: &'a [String],
 }
 
+impl<'a> Document<'a> {
+    pub fn new(comparison: &'a Comparison, failures: &'a [GateFailure]) -> Self {
+        Self {
+            a: &comparison.a,
+            b: &comparison.b,
+            cells: &comparison.cells,
+            changed: comparison.changed,
+            changes: &comparison.changes,
+            counts: &comparison.counts,
+            files: &comparison.files,
+            gates: failures,
+            identical: comparison.identical,
+            improvements_with_other_input: comparison.improvements_with_other_input,
+            matched: comparison.matched,
+            regressions_with_other_input: comparison.regressions_with_other_input,
+            schema_version: DIFF_SCHEMA,
+            significance: &comparison.significance,
+            trajectories: comparison.trajectories,
+            unchanged: comparison.unchanged,
+            warnings: &comparison.warnings,
+        }
+    }
+}
+
 /// Returns the canonical text of the document and a line end.
 pub fn json(comparison: &Comparison, failures: &[GateFailure]) -> Result<String, EncodeError> {
-    let document = Document {
-        a: &comparison.a,
-        b: &comparison.b,
-        cells: &comparison.cells,
-        changed: comparison.changed,
-        changes: &comparison.changes,
-        counts: &comparison.counts,
-        files: &comparison.files,
-        gates: failures,
-        identical: comparison.identical,
-        improvements_with_other_input: comparison.improvements_with_other_input,
-        matched: comparison.matched,
-        regressions_with_other_input: comparison.regressions_with_other_input,
-        schema_version: DIFF_SCHEMA,
-        significance: &comparison.significance,
-        trajectories: comparison.trajectories,
-        unchanged: comparison.unchanged,
-        warnings: &comparison.warnings,
-    };
-    let mut bytes = proofmark_canon::to_vec(&document)?;
+    let mut bytes = proofmark_canon::to_vec(&Document::new(comparison, failures))?;
     bytes.push(b'\n');
     // Canonical text is UTF-8: nothing is lost.
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -200,7 +200,8 @@ impl Ready {
         let tool_world = proofmark_tool::Surroundings {
             variable: Arc::new(move |name| variable(name).and_then(|value| value.into_string().ok())),
             program_path: world.program_path.clone(),
-            suite_root: root.clone(),
+            // Programs of tools start in a folder of their own, where a relative path leads elsewhere.
+            suite_root: root.canonicalize().unwrap_or_else(|_| root.clone()),
             allow_unsandboxed: world.tools.allow_unsandboxed,
             hidden: world.tools.hidden.clone(),
             scratch: Some(world.surroundings.scratch.clone()),

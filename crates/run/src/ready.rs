@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proofmark_artefact::manifest::{AgentEntry, AssetEntry, Manifest, PriceEntry, ToolEntry};
 use proofmark_artefact::path::RelPath;
 use proofmark_artefact::suite::assets::{AssetError, AssetRole, Assets};
-use proofmark_artefact::suite::config::{Api, OutputKind, Runner};
+use proofmark_artefact::suite::config::{Api, Format, OutputKind, Runner};
 use proofmark_artefact::suite::identity::run_id;
 use proofmark_artefact::suite::load::{SuiteError, SuiteFile};
 use proofmark_artefact::suite::plan::{ModelPlan, Plan, ToolPlan};
@@ -325,7 +325,7 @@ impl Ready {
 
     /// Whether the number of attempts is part of what the numbers mean.
     pub(crate) fn discloses_votes(&self) -> bool {
-        self.has_agents()
+        self.has_agents() || self.plan.tasks.iter().any(|task| task.dataset.format == Format::Gaia)
     }
 
     /// Where tools are told that they may write.

@@ -15,6 +15,7 @@ cargo xtask COMMAND
   generate --check  say whether they are up to date
   bench [--quick]   measure speed and memory on a release build; prints a table and JSON,
                     and keeps them under bench/runs/
+  bench verify      `verify` alone, with a run directory of 2 GB; keeps nothing
 ";
 
 fn main() -> ExitCode {
@@ -26,6 +27,8 @@ fn main() -> ExitCode {
         ["generate", "--check"] => generate::check(),
         ["bench"] => bench::run(bench::Size::Full),
         ["bench", "--quick"] => bench::run(bench::Size::Quick),
+        ["bench", "verify"] => bench::run_verify(bench::Size::Full),
+        ["bench", "verify", "--quick"] => bench::run_verify(bench::Size::Quick),
         [] | ["help" | "--help" | "-h"] => {
             shell::say(HELP);
             return ExitCode::SUCCESS;

@@ -2,6 +2,7 @@
 //!
 //! - [`suite`] what a person writes and what a run is planned from; [`yaml`] the strict reader under it.
 //! - [`record`], [`trajectory`], [`manifest`], [`summary`] the shapes of the plane-1 files.
+//! - [`scan`] what a body holds of an answer and a question; [`chunks`] parts of it that can be demanded.
 //! - [`telemetry`] every attempt to get an answer, which is plane 2.
 //! - [`store`] the run directory: names, atomic writes, the lock.
 //! - [`stats`] intervals and tests, and the aggregation of records to a summary.
@@ -10,17 +11,22 @@
 //! - [`export`] runs in the forms that others take.
 //! - [`replay`] whether the inputs that a witness names are the ones that are there.
 //! - [`scored`] what scoring given outputs came to.
+//! - [`verify`] the ladder: how far a stranger can trust a run.
 //! - [`schema`] the JSON Schemas of all of these.
 //! - [`spill`] sorting and duplicates in flat memory.
 //! - [`picture`] what a picture is, without and with a look at its pixels.
 //! - [`backfill`] a witness for a report that has none, out of git's history.
 //! - [`witness`] `report.replay.json` and `report.md`: what happened this time.
+//! - [`lookup`] one sample, found by a part of its key.
+//! - [`words`] trajectories as people read them.
 //! - [`path`] paths that cannot leave their root; `axes` where names stand; [`text`] and [`number`] what people read.
 
 mod axes;
 pub mod backfill;
+pub mod chunks;
 pub mod diff;
 pub mod export;
+pub mod lookup;
 pub mod manifest;
 pub mod number;
 pub mod path;
@@ -41,5 +47,7 @@ pub mod telemetry;
 pub mod text;
 pub mod trajectory;
 pub mod validate;
+pub mod verify;
 pub mod witness;
+pub mod words;
 pub mod yaml;

@@ -66,7 +66,7 @@ impl Published {
 }
 
 /// One line a schema.
-const PUBLISHED: [Published; 9] = [
+const PUBLISHED: [Published; 11] = [
     Published { name: "suite", version: 1, title: "Proofmark suite", root: of_input::<crate::suite::config::Suite> },
     Published {
         name: "record",
@@ -115,6 +115,18 @@ const PUBLISHED: [Published; 9] = [
         version: crate::scored::SCORE_SCHEMA,
         title: "What `proofmark score --format json` prints",
         root: of_output::<crate::scored::Document<'static>>,
+    },
+    Published {
+        name: "verify-replay",
+        version: crate::replay::format::VERSION,
+        title: "What `proofmark verify-replay --format json` prints",
+        root: of_output::<crate::replay::format::Document<'static>>,
+    },
+    Published {
+        name: "verify",
+        version: crate::verify::format::VERIFY_SCHEMA,
+        title: "What `proofmark verify --format json` prints",
+        root: of_output::<crate::verify::format::Document<'static>>,
     },
 ];
 
@@ -279,7 +291,8 @@ mod tests {
     #[test]
     fn the_text_is_the_same_every_time_and_has_no_loose_ends() {
         let files = ["suite", "record", "trajectory", "manifest", "summary", "telemetry", "replay"];
-        assert_eq!(names(), [&files[..], &["diff", "score"]].concat());
+        let printed = ["diff", "score", "verify-replay", "verify"];
+        assert_eq!(names(), [&files[..], &printed[..]].concat());
         for name in names() {
             let first = text(name).unwrap();
             assert_eq!(Some(&first), text(name).as_ref());

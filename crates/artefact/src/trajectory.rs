@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Role, Usage};
+use crate::scan::Needles;
 
 /// How much of a prompt or a model's output is kept in the clear.
 pub const PROMPT_HEAD: usize = 2 * 1024;
@@ -254,30 +255,6 @@ impl Step {
         }
     }
 
-    /// A result, with what was found in it.
-    pub fn tool_result(
-        name: &str,
-        content: &[u8],
-        source: Option<String>,
-        is_error: bool,
-        error: Option<&str>,
-        needles: Option<&crate::scan::Needles>,
-    ) -> Self {
-        let scan = needles.map(|needles| needles.scan(content)).filter(|scan| !scan.is_empty());
-        Self::ToolResult {
-            binary: std::str::from_utf8(content).is_err(),
-            bytes: content.len() as u64,
-            chunks: None,
-            error: error.map(str::to_owned),
-            head: readable_head(content, RESULT_HEAD),
-            is_error,
-            name: name.to_owned(),
-            output_sha256: Digest::of(content),
-            scan,
-            source,
-        }
-    }
-
     /// A call with its arguments, whole when their canonical JSON is short enough.
     pub fn tool_call(name: &str, args: &Value) -> Result<Self, EncodeError> {
         let bytes = json::to_vec(args)?;
@@ -293,6 +270,31 @@ impl Step {
             args_truncated: true,
             name,
         })
+    }
+
+    /// A tool's result, looked through while it is in memory. Without needles nothing is looked for.
+    pub fn tool_result(
+        name: &str,
+        content: &[u8],
+        source: Option<&str>,
+        is_error: bool,
+        error_class: Option<&str>,
+        needles: Option<&Needles>,
+    ) -> Self {
+        let binary = std::str::from_utf8(content).is_err();
+        let is_whole = !binary && content.len() <= RESULT_HEAD;
+        Self::ToolResult {
+            binary,
+            bytes: content.len() as u64,
+            chunks: (!is_whole).then(|| Chunks::of(content)),
+            error: error_class.map(str::to_owned),
+            head: readable_head(content, RESULT_HEAD),
+            is_error,
+            name: name.to_owned(),
+            output_sha256: Digest::of(content),
+            scan: needles.map(|needles| needles.scan(content)).filter(|scan| !scan.is_empty()),
+            source: source.map(str::to_owned),
+        }
     }
 }
 
@@ -333,6 +335,41 @@ mod tests {
         assert_eq!(readable_head(b"a\xFFb", 8), "a\u{FFFD}b");
         assert_eq!(readable_head(b"a\xFFb", 3), "a", "the replacement has three bytes");
         assert_eq!(readable_head(b"", 4), "");
+    }
+
+    #[test]
+    fn a_result_commits_to_its_chunks_unless_its_head_is_whole() {
+        let head_of = |content: &[u8]| {
+            let step = Step::tool_result("t", content, None, false, None, None);
+            let Step::ToolResult { binary, bytes, chunks, head, output_sha256, scan, .. } = step else { panic!() };
+            assert_eq!((bytes, output_sha256, scan), (content.len() as u64, Digest::of(content), None));
+            assert_eq!(chunks, (binary || content.len() > RESULT_HEAD).then(|| Chunks::of(content)));
+            (head, binary)
+        };
+        assert_eq!(head_of(b""), (String::new(), false));
+        assert_eq!(head_of(b"a\xFF"), ("a\u{FFFD}".to_owned(), true));
+        assert_eq!(head_of(&vec![b'x'; RESULT_HEAD]), ("x".repeat(RESULT_HEAD), false));
+        assert_eq!(head_of(&vec![b'x'; RESULT_HEAD + 1]), ("x".repeat(RESULT_HEAD), false));
+        let cut = format!("{}é", "x".repeat(RESULT_HEAD - 1));
+        assert_eq!(head_of(cut.as_bytes()), ("x".repeat(RESULT_HEAD - 1), false), "the last character does not fit");
+    }
+
+    #[test]
+    fn a_result_says_what_it_holds_beyond_its_head() {
+        let needles = Needles::new(&Value::from("Paris"), "");
+        let content = format!("{} PARIS", "x".repeat(5000));
+        let step =
+            Step::tool_result("fetch", content.as_bytes(), Some("https://x"), true, Some("timeout"), Some(&needles));
+        let bytes = json::to_vec(&step).unwrap();
+        let Step::ToolResult { scan, error, source, name, is_error, .. } = &step else { panic!() };
+        assert_eq!(
+            (name.as_str(), source.as_deref(), error.as_deref(), *is_error),
+            ("fetch", Some("https://x"), Some("timeout"), true)
+        );
+        assert_eq!(scan.as_ref().unwrap().gold, [Hit { form: Form::Folded, length: 5, offset: 5001 }]);
+        assert_eq!(serde_json::from_slice::<Step>(&bytes).unwrap(), step);
+        let nothing = Step::tool_result("fetch", b"nothing", None, false, None, Some(&needles));
+        assert_eq!(json::to_vec(&nothing).unwrap().windows(6).filter(|part| part == b"\"scan\"").count(), 0);
     }
 
     #[test]

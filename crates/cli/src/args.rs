@@ -66,6 +66,10 @@ pub enum Command {
     /// Samples are matched by key, also when the dataset or the suite changed. Without a gate (`--fail-on`,
     /// `--fail-on-significant`) the exit code is 0 whatever differs.
     Diff(DiffArgs),
+    /// Print one sample of a run: the question, how it was answered step by step, the scores
+    ///
+    /// Without KEY, lists the samples.
+    Show(ShowArgs),
     /// Rebuild summary and report from the records of a run
     Report(ReportArgs),
     /// Check a suite or a run directory and list every finding
@@ -99,6 +103,21 @@ pub enum Command {
     ///
     /// Exits 2 when the commit or an input cannot be found. The sidecar of a run is never replaced.
     Backfill(BackfillArgs),
+    /// Check how far a run can be trusted, rung by rung
+    ///
+    /// Takes a run directory, its report.md or its report.replay.json, several at once, and patterns. Climbs until a rung
+    /// does not hold, prints a line for each check, the rung reached, what that proves and what it does not:
+    ///
+    /// 1 inputs: the inputs here, or at the recorded commit, are the ones the run ate. 2 artefacts: no byte of the run's
+    /// files changed since. 3 scores: every score and total follows from the recorded answers. 4 re-execution
+    /// (--reexecute): the run made again from its cassette comes out byte for byte. 5 live (--live K): samples that are
+    /// asked again agree with the record.
+    ///
+    /// Without --rung it goes as far as the evidence allows, up to rung 3. Nothing is written into the run directory,
+    /// nothing of the suite is executed without --run-commands, and only --live uses the network.
+    ///
+    /// Exits 0 when every rung asked for holds, 1 when a check failed, 2 when it could not be checked.
+    Verify(VerifyArgs),
     /// Print the digest that the contract gives a file
     ///
     /// Structured: SHA-256 of the canonical JSON of what the YAML or JSON says, so that comments, white space and the order
@@ -409,6 +428,28 @@ pub enum DiffFormat {
 }
 
 #[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// The run directory
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The sample's key (task/item/model/condition/sample), or a part of it that no other key has
+    #[arg(value_name = "KEY")]
+    pub key: Option<String>,
+    /// Show this attempt alone, counted from 0, where answers were voted on
+    #[arg(long, value_name = "N", requires = "key")]
+    pub attempt: Option<u32>,
+    /// Print texts as far as they were recorded, not only their first lines; whole where the run keeps bodies
+    #[arg(long, requires = "key")]
+    pub full: bool,
+    /// List only samples that did not pass
+    #[arg(long, conflicts_with = "key")]
+    pub failed: bool,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = TextOrJson::Text, value_name = "FORMAT")]
+    pub format: TextOrJson,
+}
+
+#[derive(Debug, Args)]
 pub struct ReportArgs {
     /// The run directory
     #[arg(value_name = "DIR")]
@@ -467,6 +508,49 @@ pub struct VerifyReplayArgs {
     /// Reports, sidecars, run directories or patterns
     #[arg(value_name = "REPORT", required = true)]
     pub reports: Vec<String>,
+    /// Which state of the inputs to check [default: both where the commit can be found, else worktree]
+    #[arg(long, value_enum, value_name = "STATE")]
+    pub at: Option<ReplayState>,
+    /// Where the paths of the blocks start, whatever they say
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = ReplayFormat::Text, value_name = "FORMAT")]
+    pub format: ReplayFormat,
+}
+
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// Run directories, reports, sidecars or patterns
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<String>,
+    /// Climb to this rung and no higher, and fail when it cannot be reached
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=5))]
+    pub rung: Option<u8>,
+    /// Climb to rung 4: run the suite again from the cassette, without a network
+    #[arg(long)]
+    pub reexecute: bool,
+    /// The run's cassette [default: `cassette` in the run directory]
+    #[arg(long, value_name = "DIR")]
+    pub cassette: Option<PathBuf>,
+    /// Climb to rung 5: ask this many samples of the live models again, chosen by chance
+    ///
+    /// Needs keys and costs money. The rung does not hold when, by McNemar's exact test, samples that passed then and fail
+    /// now and samples that failed then and pass now are divided more unevenly than chance explains at 1 %; that takes 8
+    /// samples or more that changed. Rung 4 is climbed first where there is a cassette.
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub live: Option<u64>,
+    /// Choose the live samples with this seed, to repeat an earlier choice [default: chance]
+    #[arg(long, value_name = "S", requires = "live", value_parser = clap::value_parser!(u64).range(..1 << 53))]
+    pub seed: Option<u64>,
+    /// Ask no further live sample when this many US dollars might be exceeded
+    #[arg(long, value_name = "USD", value_parser = parse_money, requires = "live")]
+    pub max_cost: Option<f64>,
+    /// Start programs that the suite names: `command` scorers, and `command:` models with --live
+    ///
+    /// They can do anything that you can. Only for suites that you trust.
+    #[arg(long)]
+    pub run_commands: bool,
     /// Which state of the inputs to check [default: both where the commit can be found, else worktree]
     #[arg(long, value_enum, value_name = "STATE")]
     pub at: Option<ReplayState>,

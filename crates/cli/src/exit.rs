@@ -60,6 +60,11 @@ impl Failure {
         self
     }
 
+    /// The failure with its causes, for those who report it as a part of something else.
+    pub(crate) fn on_one_line(&self) -> String {
+        [std::slice::from_ref(&self.message), &self.causes].concat().join(": ")
+    }
+
     /// Prints the failure to stderr.
     pub(crate) fn print(&self, settings: &Settings) {
         settings.print_err(&self.render(settings.style.stderr));

@@ -224,6 +224,13 @@ impl Settings {
         })
     }
 
+    /// A number below 2^53 that nobody can foretell.
+    pub(crate) fn chance(&self) -> u64 {
+        use std::hash::{BuildHasher as _, RandomState};
+        // The standard library's keys come from the operating system.
+        RandomState::new().hash_one(clock_nanos()) >> 11
+    }
+
     pub(crate) fn program_path(&self) -> Option<OsString> {
         self.environment.get("PATH").cloned()
     }

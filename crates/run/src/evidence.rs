@@ -9,6 +9,8 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
+use proofmark_artefact::store::Bodies;
+
 /// How long the note is.
 const SIZE: usize = 4096;
 /// What it says while nothing is wrong.
@@ -56,6 +58,26 @@ impl EvidenceNote {
         }
         let text = String::from_utf8_lossy(line);
         Ok(Some(text.strip_prefix("failed: ").unwrap_or("the note about the evidence was changed").to_owned()))
+    }
+}
+
+/// Keeps whole bodies. One that cannot be kept makes the run not submittable, like any evidence that is missing.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    bodies: Bodies,
+    note: EvidenceNote,
+}
+
+impl Keeper {
+    pub(crate) fn open(dir: &Path, note: &Path) -> io::Result<Self> {
+        Ok(Self { bodies: Bodies::open(dir)?, note: EvidenceNote::open(note)? })
+    }
+
+    pub(crate) fn keep(&self, body: &[u8]) {
+        if let Err(error) = self.bodies.put(body) {
+            // Should even the note fail, the disk is lost, and the journal says so with the next sample.
+            let _ = self.note.fail(&format!("a whole body could not be kept: {error}"));
+        }
     }
 }
 

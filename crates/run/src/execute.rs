@@ -20,6 +20,7 @@ use crate::agent::Sample;
 use crate::attach::AttachError;
 use crate::budget::{Budget, Purse, Spent};
 use crate::collect::{CollectError, Collector, Finished, Observer};
+use crate::evidence::Keeper;
 use crate::journal::{Entry, Journal, JournalError};
 use crate::lanes::{Lanes, Pulled};
 use crate::outputs::{self, StoreError};
@@ -152,6 +153,10 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
 
     witness.begin(&claim).map_err(RunError::Witness)?;
     let telemetry = Telemetry::open(&claim).map_err(RunError::Telemetry)?;
+    let keeper = ready.plan.evidence.full_bodies.then(|| {
+        Keeper::open(&claim.dir().join(names::BODIES), &claim.work_file(names::EVIDENCE)).map_err(RunError::Append)
+    });
+    let keeper = keeper.transpose()?;
     let (of_model, workers) = lanes(&ready, options.concurrency);
     let window = Arc::new(Semaphore::new(if workers.len() > 1 { WINDOW_OF_LANES } else { WINDOW }));
     let (sender, receiver) = sync_channel(QUEUE);
@@ -168,6 +173,7 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
         run_dir: options.run_dir.clone(),
         journal,
         telemetry,
+        keeper,
         purse: Purse::new(options.budget, ready.prices.clone()),
         window,
         failure: Mutex::new(None),
@@ -268,6 +274,8 @@ struct Shared {
     run_dir: PathBuf,
     journal: Journal,
     telemetry: Telemetry,
+    /// Keeps whole bodies, when the suite wants them.
+    keeper: Option<Keeper>,
     purse: Purse,
     window: Arc<Semaphore>,
     /// The first thing that went wrong; everyone stops then.
@@ -389,7 +397,7 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
         let errand = Sample { ready, agent, unit: &unit, request: &request, files, hint, log: &shared.telemetry };
         let earned = tokio::select! {
             biased;
-            earned = errand.earn(&shared.run_dir) => earned.map_err(stopped)?,
+            earned = errand.earn(shared.keeper.as_ref()) => earned.map_err(stopped)?,
             _ = stop.changed() => return Ok(None),
             () = shared.failed_long_ago() => return Ok(None),
         };
@@ -405,6 +413,12 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
         };
         // Stored before it is journalled: what the journal names is there.
         outputs::store(&shared.run_dir, &asked.blobs)?;
+        if let Some(keeper) = &shared.keeper {
+            request.messages.iter().for_each(|message| keeper.keep(message.content.as_bytes()));
+            if let Reply::Answered { output, .. } = &asked.reply {
+                keeper.keep(output.text.as_bytes());
+            }
+        }
         asked.reply.into()
     };
     if let Reply::Failed { class, message, .. } = &reply

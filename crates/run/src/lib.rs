@@ -8,6 +8,7 @@
 //! - [`collect`] records put back in order; [`publish`] the final files;
 //! - [`given`] answers that are not asked for but there already;
 //! - [`rescore`] a finished run scored once more, to see whether its numbers follow; `recorded` replies out of records;
+//! - [`ladder`] the upper rungs of verification;
 //! - [`witness`] what happened this time; [`git`] the repository that holds the suite;
 //! - [`backfill`] the witness of a report that predates it.
 
@@ -22,6 +23,7 @@ pub mod execute;
 pub mod git;
 pub mod given;
 pub mod journal;
+pub mod ladder;
 mod lanes;
 pub mod outputs;
 pub mod prompt;

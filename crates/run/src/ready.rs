@@ -18,7 +18,7 @@ use proofmark_canon::{Digest, Map, RunId};
 use proofmark_model::{BuildModel, Model, Recorded, Surroundings, check_params, price};
 use proofmark_tool::Toolbox;
 
-use crate::agent::Agent;
+use crate::agent::{Agent, RecordedTools};
 use crate::attach::{self, AttachError, Attachments, CollectAttachmentsError};
 use crate::dataset::{DataContext, DatasetError, HubContext, Item, Prepared, prepare};
 use crate::prompt::Prompts;
@@ -85,6 +85,8 @@ pub struct Ready {
     /// By task: what an agent was told that it could do.
     catalogues: Vec<Vec<ToolEntry>>,
     tool_world: proofmark_tool::Surroundings,
+    /// What tools returned in the run that is made again.
+    pub(crate) recorded_tools: Option<RecordedTools>,
     /// What the models are for; agents work only where they are asked.
     model_use: ModelUse,
     /// By task.
@@ -224,6 +226,7 @@ impl Ready {
             agents,
             catalogues,
             tool_world,
+            recorded_tools: None,
             model_use: world.models,
             scorers,
             outputs: Vec::new(),
@@ -272,9 +275,16 @@ impl Ready {
             let agent = match &task.solver {
                 Some(solver) => {
                     let failed = |source| AgentError::Tool { task: task.id.clone(), source };
-                    let toolbox = Toolbox::build(solver.tools(), &world).await.map_err(failed)?;
                     let wrong = |message| AgentError::Answer { task: task.id.clone(), message };
-                    Agent::new(solver, toolbox).map_err(wrong)?
+                    if self.recorded_tools.is_some() {
+                        // The catalogue is the manifest's; nothing is started.
+                        let known = self.catalogues[at].iter().map(plan_of).collect();
+                        self.agents[at] = Some(Agent::recorded(solver, known).map_err(wrong)?);
+                        continue;
+                    }
+                    let toolbox = Toolbox::build(solver.tools(), &world).await.map_err(failed)?;
+                    let definitions = toolbox.definitions().into();
+                    Agent::new(solver, toolbox, definitions).map_err(wrong)?
                 }
                 None if votes => Agent::single(),
                 None => continue,
@@ -296,6 +306,15 @@ impl Ready {
         let solver = self.plan.tasks[at].solver.as_ref()?;
         let SolverPlan::Agent { protocol, .. } = solver;
         Some(AgentEntry { protocol: *protocol, tools: self.catalogues[at].clone() })
+    }
+
+    /// Lets agents take the results of their tools from a finished run: nothing is started and nothing is fetched.
+    pub fn use_recorded_tools(&mut self, manifest: &Manifest, run_dir: &Path) -> Result<(), String> {
+        if self.plan.tasks.iter().any(|task| task.solver.is_some()) {
+            self.use_catalogues(manifest).map_err(|error| error.to_string())?;
+            self.recorded_tools = Some(RecordedTools::open(run_dir)?);
+        }
+        Ok(())
     }
 
     /// Takes the tools from what a finished run says of them: nothing is started, and nothing can be asked.

@@ -4,6 +4,7 @@
 //! (`openssl dgst -sha256` over the same files), and every figure is the best of several tries.
 
 mod live;
+mod verify;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -43,6 +44,15 @@ struct Figure {
     aim: &'static str,
 }
 
+/// Measures one part alone and keeps nothing, while that part is worked at.
+pub(crate) fn run_verify(size: Size) -> Result<()> {
+    need("openssl", "openssl")?;
+    shell("cargo", &["build", "--release", "--package", "proofmark"])?;
+    let figures = verify::measure(&Bench::bare()?, size)?;
+    say(&table(&figures));
+    Ok(())
+}
+
 pub(crate) fn run(size: Size) -> Result<()> {
     need("openssl", "openssl")?;
     // GNU time measures a child's peak memory and CPU from outside.
@@ -53,6 +63,7 @@ pub(crate) fn run(size: Size) -> Result<()> {
     shell("cargo", &["build", "--release"])?;
     let bench = Bench::new(size)?;
     let mut figures = bench.measure()?;
+    figures.extend(verify::measure(&bench, size)?);
     figures.extend(live::measure(&bench, size)?);
     report(size, &figures)
 }
@@ -70,15 +81,19 @@ impl Bench {
             Size::Full => (100_000, 1_000_000),
             Size::Quick => (10_000, 100_000),
         };
-        // Beside the sources, not in a temporary folder that may be in memory.
-        let parent = root().join("bench/work");
-        std::fs::create_dir_all(&parent)?;
-        let work = tempfile::tempdir_in(parent)?;
-        let bench = Self { work, program: release_program()?, small, large };
+        let bench = Self { small, large, ..Self::bare()? };
         for (name, items, accuracy) in [("small", small, "0.8"), ("large", large, "0.8"), ("changed", large, "0.8")] {
             bench.write_suite(name, items, accuracy)?;
         }
         Ok(bench)
+    }
+
+    /// Without the suites of the large runs.
+    fn bare() -> Result<Self> {
+        // Beside the sources, not in a temporary folder that may be in memory.
+        let parent = root().join("bench/work");
+        std::fs::create_dir_all(&parent)?;
+        Ok(Self { work: tempfile::tempdir_in(parent)?, program: release_program()?, small: 0, large: 0 })
     }
 
     fn measure(&self) -> Result<Vec<Figure>> {
@@ -251,12 +266,17 @@ fn yardstick(files: &[&Path]) -> Result<f64> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// Prints the figures and keeps them.
-fn report(size: Size, figures: &[Figure]) -> Result<()> {
+fn table(figures: &[Figure]) -> String {
     let mut table = String::from("| figure | value | unit | aim |\n|---|---:|---|---|\n");
     for figure in figures {
-        let _ = writeln!(table, "| {} | {:.1} | {} | {} |", figure.name, figure.value, figure.unit, figure.aim);
+        let _ = writeln!(table, "| {} | {:.2} | {} | {} |", figure.name, figure.value, figure.unit, figure.aim);
     }
+    table
+}
+
+/// Prints the figures and keeps them.
+fn report(size: Size, figures: &[Figure]) -> Result<()> {
+    let table = table(figures);
     let values: BTreeMap<&str, f64> = figures.iter().map(|figure| (figure.name, figure.value)).collect();
     let json = serde_json::to_string_pretty(&values)?;
     say(&format!("\n{table}\n{json}\n"));

@@ -61,10 +61,10 @@ pub fn build(facts: Reconstructed<'_>) -> Block {
         inputs: inputs(
             facts.kind,
             &suite,
-            ground,
+            &|path| ground.path_of(path),
+            None,
             (&facts.datasets, &facts.assets),
-            &facts.hub_files,
-            &[],
+            (&facts.hub_files, &[]),
             &facts.programs,
         ),
         invocations: Vec::new(),

@@ -7,8 +7,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::class::{Class, Classes};
+use super::kind::{Kinds, TrajectoryKind};
 use crate::record::{Record, SampleError, Score, Status, Usage};
 use crate::trajectory::head;
+use crate::words::vote;
 
 /// One sample that differs.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -26,12 +28,35 @@ pub struct Change {
     pub model: String,
     pub sample: u32,
     pub task: String,
+    /// What differs in how the answer was earned; null when the sample is not in that class.
+    pub trajectory: Option<TrajectoryChange>,
 }
 
 impl Change {
     pub fn is(&self, class: Class) -> bool {
         self.classes.contains(&class)
     }
+}
+
+/// In what the trajectories of a sample differ.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TrajectoryChange {
+    /// The first difference of each kind in each attempt, as far as there is something to show.
+    pub differences: Vec<TrajectoryDifference>,
+    pub kinds: Vec<TrajectoryKind>,
+}
+
+/// One thing that differs between two trajectories.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TrajectoryDifference {
+    /// How it is in A, in one line; null when A has nothing there.
+    pub a: Option<String>,
+    /// Null when each sample has one attempt.
+    pub attempt: Option<u32>,
+    pub b: Option<String>,
+    pub kind: TrajectoryKind,
 }
 
 /// One side of a changed sample.
@@ -92,12 +117,25 @@ pub enum Keep {
 
 pub(super) fn change(
     classes: Classes,
+    kinds: Kinds,
     a: Option<(Record, u64)>,
     b: Option<(Record, u64)>,
     limit: usize,
 ) -> Option<Change> {
     let (named, _) = b.as_ref().or(a.as_ref())?;
+    let trajectory = classes.contains(Class::TrajectoryChanged).then(|| {
+        let voting =
+            |side: &Option<(Record, u64)>| side.as_ref().and_then(|(record, _)| record.voting.as_ref()).map(vote);
+        let chosen = kinds.contains(TrajectoryKind::Chosen).then(|| TrajectoryDifference {
+            a: voting(&a),
+            attempt: None,
+            b: voting(&b),
+            kind: TrajectoryKind::Chosen,
+        });
+        TrajectoryChange { differences: chosen.into_iter().collect(), kinds: kinds.iter().collect() }
+    });
     Some(Change {
+        trajectory,
         classes: classes.iter().collect(),
         condition: named.condition.clone(),
         item_id: named.item_id.clone(),
@@ -213,7 +251,7 @@ mod tests {
             list.iter().for_each(|class| classes.insert(*class));
             let make = || -> Result<_, ()> {
                 made += 1;
-                Ok(change(classes, Some((sample::record("t", "i", "m", "c", 0), *place)), None, 10))
+                Ok(change(classes, Kinds::default(), Some((sample::record("t", "i", "m", "c", 0), *place)), None, 10))
             };
             kept.offer(*place, classes, make).unwrap();
         }

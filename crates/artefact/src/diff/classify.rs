@@ -13,14 +13,15 @@ use std::path::Path;
 
 use super::class::{Class, Classes};
 use super::error::{DiffError, parse_line};
-use super::scan::{Row, record};
-use crate::record::Score;
+use super::kind::{Kinds, TrajectoryKind};
+use super::scan::{RecordRow, record};
+use crate::record::{Score, Voting};
 
-/// Returns the classes of a pair, but for what only the trajectories say.
+/// Returns the classes of a pair. `kinds` is what the trajectories say; what the records say of them is added.
 pub(super) fn classify(
-    a: Row<'_, 24>,
-    b: Row<'_, 24>,
-    trajectory_changed: bool,
+    a: RecordRow<'_>,
+    b: RecordRow<'_>,
+    kinds: &mut Kinds,
     tolerance: f64,
     paths: [&Path; 2],
 ) -> Result<Classes, DiffError> {
@@ -35,9 +36,14 @@ pub(super) fn classify(
     put(Class::OutputChanged, output_changed);
     put(Class::StatusChanged, differs(record::STATUS) || differs(record::ERROR));
     put(Class::InputChanged, differs(record::INPUT) || differs(record::EXPECTED) || differs(record::PROVIDER));
-    put(Class::TrajectoryChanged, trajectory_changed || differs(record::TURNS) || differs(record::TOOL_CALLS));
+    kinds.put(TrajectoryKind::Turns, differs(record::TURNS));
+    kinds.put(TrajectoryKind::Tools, differs(record::TOOL_CALLS));
+    if differs(record::VOTING) {
+        compare_votes(a, b, kinds, paths)?;
+    }
+    put(Class::TrajectoryChanged, kinds.is_change());
     if differs(record::SCORES) {
-        let verdicts = |row: Row<'_, 24>, path| -> Result<Verdicts, DiffError> {
+        let verdicts = |row: RecordRow<'_>, path| -> Result<Verdicts, DiffError> {
             let scores = parse_line(path, row.line, row.value(record::SCORES), "list of scores")?;
             Ok(Verdicts { scores, answered: row.value(record::STATUS) == b"\"success\"" })
         };
@@ -46,10 +52,27 @@ pub(super) fn classify(
         put(Class::Improvement, turned.improved && !turned.regressed);
         put(Class::ScoreChanged, turned.moved);
     }
-    if classes.is_empty() && differs(record::USAGE) {
+    if classes.is_empty() && (differs(record::USAGE) || !kinds.is_empty()) {
         classes.insert(Class::UsageChanged);
     }
     Ok(classes)
+}
+
+fn compare_votes(a: RecordRow<'_>, b: RecordRow<'_>, kinds: &mut Kinds, paths: [&Path; 2]) -> Result<(), DiffError> {
+    let votes = |row: RecordRow<'_>, path| -> Result<Option<Voting>, DiffError> {
+        let text = row.value(record::VOTING);
+        if text.is_empty() { Ok(None) } else { parse_line(path, row.line, text, "vote").map(Some) }
+    };
+    match (votes(a, paths[0])?, votes(b, paths[1])?) {
+        (Some(a), Some(b)) => {
+            let of = |voting: &Voting| (voting.chosen, voting.rule, voting.votes);
+            kinds.put(TrajectoryKind::Chosen, of(&a) != of(&b));
+            kinds.put(TrajectoryKind::Attempts, a.answers.len() != b.answers.len());
+            kinds.put(TrajectoryKind::Answer, a.answers.iter().zip(&b.answers).any(|(a, b)| a != b));
+        }
+        _ => kinds.put(TrajectoryKind::Attempts, true),
+    }
+    Ok(())
 }
 
 /// The scores of one side.
@@ -112,7 +135,7 @@ fn beyond(distance: f64, tolerance: f64) -> bool {
 mod tests {
     use super::*;
     use crate::diff::sample::{record as sample, score};
-    use crate::diff::scan::RECORD;
+    use crate::diff::scan::{RECORD, Row};
     use crate::record::{Output, Record, SampleError, Status};
 
     fn classes(change: impl Fn(&mut Record, &mut Record), tolerance: f64) -> String {
@@ -122,7 +145,7 @@ mod tests {
         let ends = [0, 1].map(|at| RECORD.scan(&bytes[at]).unwrap());
         let [a, b] = [0, 1].map(|at| Row { shape: &RECORD, bytes: &bytes[at], ends: &ends[at], line: 1, offset: 0 });
         let path = Path::new("records.jsonl");
-        let classes = classify(a, b, false, tolerance, [path, path]).unwrap();
+        let classes = classify(a, b, &mut Kinds::default(), tolerance, [path, path]).unwrap();
         classes.iter().map(Class::as_str).collect::<Vec<_>>().join(" ")
     }
 

@@ -113,6 +113,9 @@ pub fn gate(comparison: &Comparison, gates: &Gates) -> Vec<GateFailure> {
                 let edited = match class {
                     Class::Regression => edited(comparison.regressions_with_other_input),
                     Class::Improvement => edited(comparison.improvements_with_other_input),
+                    Class::TrajectoryChanged if !comparison.trajectory_kinds.is_empty() => {
+                        format!(" ({})", super::format::kind_counts(comparison))
+                    }
                     _ => String::new(),
                 };
                 fail(gate.to_string(), format!("{}{edited}", samples(count)));

@@ -62,7 +62,7 @@ pub(super) fn join<const N: usize>(
             let (has_a, has_b) = (a.load()?, b.load()?);
             if has_a && has_b {
                 let (row_a, row_b) = (a.row(), b.row());
-                if row_a.key() == row_b.key() {
+                if row_a.id() == row_b.id() {
                     let same = row_a.bytes == row_b.bytes;
                     joined.identical &= same;
                     visitor.pair(row_a, row_b, same)?;
@@ -149,7 +149,7 @@ impl<'a, const N: usize> Waiting<'a, N> {
     fn insert(&mut self, row: Row<'_, N>) -> Result<(), DiffError> {
         // A line is below 2^29 bytes: readers see to it.
         let place = Place { offset: row.offset, line: row.line, length: row.bytes.len() as u32 };
-        match self.places.insert(mark(row.key()), place) {
+        match self.places.insert(mark(&row.id().text()), place) {
             Some(first) => Err(duplicate(self.path, row, first.line)),
             None => Ok(()),
         }
@@ -160,9 +160,9 @@ impl<'a, const N: usize> Waiting<'a, N> {
         if self.places.is_empty() {
             return Ok(false);
         }
-        let Some(place) = self.places.remove(&mark(row.key())) else { return Ok(false) };
+        let Some(place) = self.places.remove(&mark(&row.id().text())) else { return Ok(false) };
         self.read(place)?;
-        if self.taken().key() != row.key() {
+        if self.taken().id() != row.id() {
             return Err(DiffError::Moved { path: self.path.to_owned() });
         }
         Ok(true)
@@ -199,7 +199,7 @@ impl<'a, const N: usize> Waiting<'a, N> {
 mod tests {
     use super::*;
     use crate::diff::sample;
-    use crate::diff::scan::TRAJECTORY;
+    use crate::diff::scan::{TRAJECTORY, TrajectoryRow};
 
     #[derive(Default)]
     struct Log {
@@ -209,30 +209,33 @@ mod tests {
         waiting: usize,
     }
 
-    impl Visit<8> for Log {
-        fn pair(&mut self, a: Row<'_, 8>, b: Row<'_, 8>, same: bool) -> Result<(), DiffError> {
+    impl Visit<11> for Log {
+        fn pair(&mut self, a: TrajectoryRow<'_>, b: TrajectoryRow<'_>, same: bool) -> Result<(), DiffError> {
             assert_eq!((a.key(), same), (b.key(), true));
             self.pairs.push(crate::diff::text_of(a.key()));
             Ok(())
         }
-        fn waits(&mut self, _: Row<'_, 8>) -> Result<(), DiffError> {
+        fn waits(&mut self, _: TrajectoryRow<'_>) -> Result<(), DiffError> {
             self.waiting += 1;
             self.most_waiting = self.most_waiting.max(self.waiting);
             Ok(())
         }
-        fn only(&mut self, side: Side, row: Row<'_, 8>) -> Result<(), DiffError> {
+        fn only(&mut self, side: Side, row: TrajectoryRow<'_>) -> Result<(), DiffError> {
             self.only.push((if side == Side::A { 'a' } else { 'b' }, crate::diff::text_of(row.key())));
             Ok(())
         }
     }
 
+    /// A key with `#` and a number is an attempt.
     fn run(a: &[&str], b: &[&str]) -> Result<(Log, Joined), DiffError> {
         let dir = tempfile::tempdir().unwrap();
         let paths = [dir.path().join("a"), dir.path().join("b")];
         for (path, keys) in paths.iter().zip([a, b]) {
             let mut bytes = Vec::new();
             for key in keys {
-                bytes.extend(proofmark_canon::to_vec(&sample::trajectory(key, "x")).unwrap());
+                let (key, attempt) = key.split_once('#').map_or((*key, None), |(key, at)| (key, at.parse().ok()));
+                let line = crate::trajectory::Trajectory { attempt, ..sample::trajectory(key, "x") };
+                bytes.extend(proofmark_canon::to_vec(&line).unwrap());
                 bytes.push(b'\n');
             }
             crate::store::write_atomic(path, &bytes).unwrap();
@@ -274,6 +277,21 @@ mod tests {
             assert_eq!(joined.lines, [split(a).len() as u64, split(b).len() as u64]);
             assert!(!joined.identical);
         }
+    }
+
+    #[test]
+    fn the_lines_of_one_key_are_told_apart_by_their_attempt() {
+        for (a, b, pairs, only) in [
+            ("1#0 1#1 2#0 2#1", "1#0 1#1 2#0 2#1", 4, 0),
+            ("1#0 1#1 1#2 2#0", "1#0 2#0", 2, 2),
+            ("1#1 1#0", "1#0 1#1", 2, 0),
+            ("1 2", "1#0 1#1 2#0 2#1", 0, 6),
+        ] {
+            let split = |text: &'static str| text.split_whitespace().collect::<Vec<_>>();
+            let (log, _) = run(&split(a), &split(b)).unwrap();
+            assert_eq!((log.pairs.len(), log.only.len()), (pairs, only), "{a} | {b}");
+        }
+        assert!(matches!(run(&["1#0", "1#0"], &["1#0"]), Err(DiffError::Duplicate { .. })));
     }
 
     #[test]

@@ -6,12 +6,13 @@
 //!
 //! - `class` the ways in which a sample can differ; `classify` the rules.
 //! - `scan` members of a line without parsing; `read` a file on its own thread; `join` lines matched by key.
+//! - `kind` the ways in which trajectories can differ; `steps` the rules; `tell` what it was, for examples.
 //! - `records` what is done with a pair; `change` examples with their texts; `tally` counts by cell;
 //!   `significance` the paired tests.
 //! - `files` which plane-1 files differ.
 //!
 //! Memory: a few blocks, and up to 8 MB a run to find keys that stand twice. Beyond that it grows
-//! with differences only: 16 bytes for a sample with another trajectory, up to 300 for one that has
+//! with differences only: 18 bytes for a sample with another trajectory, up to 300 for one that has
 //! moved to another place or is on one side only.
 
 mod change;
@@ -22,25 +23,29 @@ mod files;
 pub mod format;
 mod gate;
 mod join;
+mod kind;
 mod read;
 mod records;
 #[cfg(test)]
 mod sample;
 mod scan;
 mod significance;
+mod steps;
 mod tally;
+mod tell;
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 
 use proofmark_canon::RunId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use change::{Change, Excerpt, Keep, Sample};
+pub use change::{Change, Excerpt, Keep, Sample, TrajectoryChange, TrajectoryDifference};
 pub use class::{Class, ClassCounts, ClassError};
 pub use error::DiffError;
 pub use files::{FileDifference, FileSide};
 pub use gate::{Gate, GateError, GateFailure, Gates, gate};
+pub use kind::TrajectoryKind;
 pub use significance::Significance;
 pub use tally::{CellDifference, CellSide};
 
@@ -86,6 +91,8 @@ pub struct Comparison {
     pub regressions_with_other_input: u64,
     pub significance: Significance,
     pub trajectories: Trajectories,
+    /// Of the samples in `trajectory_changed`, how many differ in each kind. A sample counts once in each of its kinds.
+    pub trajectory_kinds: BTreeMap<String, u64>,
     /// Matched samples in no class.
     pub unchanged: u64,
     /// What a reader should know before trusting the rest.
@@ -129,12 +136,15 @@ pub fn diff(a: &RunDir, b: &RunDir, options: &Options) -> Result<Comparison, Dif
         (false, true) => Trajectories::OnlyInB,
         (false, false) => Trajectories::NotRecorded,
     };
-    let (mut other_trajectories, mut same_trajectories) = (HashSet::new(), None);
+    let (mut other_trajectories, mut same_trajectories) = (records::OtherTrajectories::new(), None);
     if trajectories == Trajectories::Compared {
         let joined = records::compare_trajectories(a, b, &mut other_trajectories)?;
         same_trajectories = Some(joined.identical);
     }
-    let found = records::compare_records(a, b, other_trajectories, options)?;
+    let mut found = records::compare_records(a, b, other_trajectories, options)?;
+    if trajectories == Trajectories::Compared {
+        tell::tell(a, b, &mut found.changes)?;
+    }
 
     let (mut files, mut warnings) = (Vec::new(), Vec::new());
     for name in names::PLANE_1 {
@@ -169,6 +179,7 @@ pub fn diff(a: &RunDir, b: &RunDir, options: &Options) -> Result<Comparison, Dif
         regressions_with_other_input: found.regressions_with_other_input,
         significance: found.significance,
         trajectories,
+        trajectory_kinds: found.trajectory_kinds,
         unchanged: found.cells.iter().map(|cell| cell.unchanged).sum(),
         cells: found.cells,
         warnings,

@@ -169,7 +169,7 @@ impl<const N: usize> Reader<N> {
             let entry = Entry { start: start as u32, length: line.len() as u32, ends };
             let row = Row { shape: self.shape, bytes: line, ends: &entry.ends, line: number, offset: 0 };
             if let Some(keys) = &mut self.keys {
-                keys.add(row.key()).map_err(|source| DiffError::Io { path: self.path.clone(), source })?;
+                keys.add(&row.id().text()).map_err(|source| DiffError::Io { path: self.path.clone(), source })?;
             }
             batch.entries.push(entry);
             start = end + 1;
@@ -207,10 +207,10 @@ impl<const N: usize> Reader<N> {
             }
             for at in 0..batch.entries.len() {
                 let row = batch.row(self.shape, at);
-                if suspects.binary_search(&hash(row.key())).is_err() {
+                if suspects.binary_search(&hash(&row.id().text())).is_err() {
                     continue;
                 }
-                if let Some(first) = seen.insert(mark(row.key()), row.line) {
+                if let Some(first) = seen.insert(mark(&row.id().text()), row.line) {
                     return Err(duplicate(&self.path, row, first));
                 }
             }

@@ -1,9 +1,11 @@
 //! Finds the members of a canonical line without building anything.
 //!
 //! Our lines have a fixed set of members in canonical order, so a scan compares each name with the
-//! one that must come and skips its value. It proves the line's skeleton, not what is inside of
-//! values: `validate` does that, and whoever reads a value parses it.
+//! one that must come, or with the one after it where that one may be absent, and skips its value. It
+//! proves the line's skeleton, not what is inside of values: `validate` does that, and whoever reads a
+//! value parses it.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use memchr::memchr2;
@@ -15,10 +17,14 @@ use crate::trajectory::Trajectory;
 /// What a kind of line looks like.
 #[derive(Debug)]
 pub(super) struct Shape<const N: usize> {
-    /// The text before each value: a brace or a comma, the name, a colon.
-    prefixes: [&'static str; N],
+    /// The text before each value, but for the brace or the comma: the name in its quotes, a colon.
+    names: [&'static str; N],
+    /// One bit for each member that may be absent.
+    optional: u32,
     /// Which member is the key.
     key: usize,
+    /// Which member tells the lines of one key apart, where there may be several.
+    part: Option<usize>,
     /// Says what is wrong with a line that does not have the shape.
     pub(super) explain: fn(&Path, u64, &[u8]) -> DiffError,
 }
@@ -28,7 +34,7 @@ pub(super) struct Shape<const N: usize> {
 pub(super) struct Row<'a, const N: usize> {
     pub(super) shape: &'static Shape<N>,
     pub(super) bytes: &'a [u8],
-    /// Where each value ends in the line.
+    /// Where each value ends in the line; that of an absent member is where the one before it ends.
     pub(super) ends: &'a [u32; N],
     /// From 1.
     pub(super) line: u64,
@@ -37,15 +43,41 @@ pub(super) struct Row<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> Row<'a, N> {
-    /// The canonical text of a member's value.
+    /// The canonical text of a member's value; nothing when it is absent.
     pub(super) fn value(&self, member: usize) -> &'a [u8] {
         let before = if member == 0 { 0 } else { self.ends[member - 1] as usize };
-        &self.bytes[before + self.shape.prefixes[member].len()..self.ends[member] as usize]
+        let end = self.ends[member] as usize;
+        if end == before {
+            return &[];
+        }
+        // The brace or the comma is one byte.
+        &self.bytes[before + 1 + self.shape.names[member].len()..end]
     }
 
     /// The canonical text of the key, in its quotes.
     pub(super) fn key(&self) -> &'a [u8] {
         self.value(self.shape.key)
+    }
+
+    /// What no other line of the file has.
+    pub(super) fn id(&self) -> Id<'a> {
+        Id { key: self.key(), part: self.shape.part.map_or(&[], |part| self.value(part)) }
+    }
+}
+
+/// The key of a line and, where a key has several lines, which of them it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Id<'a> {
+    /// In its quotes.
+    pub(super) key: &'a [u8],
+    /// A number, or nothing.
+    pub(super) part: &'a [u8],
+}
+
+impl Id<'_> {
+    /// The id as one text. The key ends with its quote, so no two ids have the same.
+    pub(super) fn text(&self) -> Cow<'_, [u8]> {
+        if self.part.is_empty() { Cow::Borrowed(self.key) } else { Cow::Owned([self.key, self.part].concat()) }
     }
 }
 
@@ -54,9 +86,13 @@ impl<const N: usize> Shape<N> {
     pub(super) fn scan(&self, line: &[u8]) -> Option<[u32; N]> {
         let mut ends = [0; N];
         let mut at = 0;
-        for (prefix, end) in self.prefixes.iter().zip(&mut ends) {
-            at = line[at..].starts_with(prefix.as_bytes()).then_some(at + prefix.len())?;
-            at = skip_value(line, at)?;
+        for (member, (name, end)) in self.names.iter().zip(&mut ends).enumerate() {
+            let before = if at == 0 { b'{' } else { b',' };
+            if line.get(at) == Some(&before) && line[at + 1..].starts_with(name.as_bytes()) {
+                at = skip_value(line, at + 1 + name.len())?;
+            } else if self.optional >> member & 1 == 0 {
+                return None;
+            }
             *end = u32::try_from(at).ok()?;
         }
         let key_is_text = line[..ends[self.key] as usize].ends_with(b"\"");
@@ -64,35 +100,44 @@ impl<const N: usize> Shape<N> {
     }
 }
 
+const RECORD_MEMBERS: usize = 25;
+const TRAJECTORY_MEMBERS: usize = 11;
+
+pub(super) type RecordRow<'a> = Row<'a, RECORD_MEMBERS>;
+pub(super) type TrajectoryRow<'a> = Row<'a, TRAJECTORY_MEMBERS>;
+
 /// `records.jsonl`.
-pub(super) static RECORD: Shape<24> = Shape {
-    prefixes: [
-        "{\"condition\":",
-        ",\"error\":",
-        ",\"expected\":",
-        ",\"finish_reason\":",
-        ",\"input\":",
-        ",\"item_id\":",
-        ",\"key\":",
-        ",\"latency_ms\":",
-        ",\"model\":",
-        ",\"ordinal\":",
-        ",\"output\":",
-        ",\"output_fingerprint\":",
-        ",\"provider\":",
-        ",\"run_id\":",
-        ",\"sample\":",
-        ",\"schema_version\":",
-        ",\"scores\":",
-        ",\"seed\":",
-        ",\"started_at\":",
-        ",\"status\":",
-        ",\"task\":",
-        ",\"tool_calls\":",
-        ",\"turns\":",
-        ",\"usage\":",
+pub(super) static RECORD: Shape<RECORD_MEMBERS> = Shape {
+    names: [
+        "\"condition\":",
+        "\"error\":",
+        "\"expected\":",
+        "\"finish_reason\":",
+        "\"input\":",
+        "\"item_id\":",
+        "\"key\":",
+        "\"latency_ms\":",
+        "\"model\":",
+        "\"ordinal\":",
+        "\"output\":",
+        "\"output_fingerprint\":",
+        "\"provider\":",
+        "\"run_id\":",
+        "\"sample\":",
+        "\"schema_version\":",
+        "\"scores\":",
+        "\"seed\":",
+        "\"started_at\":",
+        "\"status\":",
+        "\"task\":",
+        "\"tool_calls\":",
+        "\"turns\":",
+        "\"usage\":",
+        "\"voting\":",
     ],
+    optional: 1 << record::VOTING,
     key: 6,
+    part: None,
     explain: |path, line, bytes| explain::<Record>(path, line, bytes, "record"),
 };
 
@@ -113,27 +158,42 @@ pub(super) mod record {
     pub(crate) const TOOL_CALLS: usize = 21;
     pub(crate) const TURNS: usize = 22;
     pub(crate) const USAGE: usize = 23;
+    pub(crate) const VOTING: usize = 24;
 }
 
 /// `trajectories.jsonl`.
-pub(super) static TRAJECTORY: Shape<8> = Shape {
-    prefixes: [
-        "{\"final_answer\":",
-        ",\"key\":",
-        ",\"model\":",
-        ",\"run_id\":",
-        ",\"steps\":",
-        ",\"task_id\":",
-        ",\"turns\":",
-        ",\"usage\":",
+pub(super) static TRAJECTORY: Shape<TRAJECTORY_MEMBERS> = Shape {
+    names: [
+        "\"attempt\":",
+        "\"final_answer\":",
+        "\"key\":",
+        "\"model\":",
+        "\"no_answer\":",
+        "\"run_id\":",
+        "\"steps\":",
+        "\"stop\":",
+        "\"task_id\":",
+        "\"turns\":",
+        "\"usage\":",
     ],
-    key: 1,
+    optional: 1 << trajectory::ATTEMPT | 1 << trajectory::NO_ANSWER | 1 << trajectory::STOP,
+    key: trajectory::KEY,
+    part: Some(trajectory::ATTEMPT),
     explain: |path, line, bytes| explain::<Trajectory>(path, line, bytes, "trajectory"),
 };
 
-/// Members of a trajectory that make it another one: all but the key, the run and the usage, which
-/// the record holds too.
-pub(super) const TRAJECTORY_CONTENT: [usize; 5] = [0, 2, 4, 5, 6];
+/// Places of the members of a trajectory.
+pub(super) mod trajectory {
+    pub(crate) const ATTEMPT: usize = 0;
+    pub(crate) const FINAL_ANSWER: usize = 1;
+    pub(crate) const KEY: usize = 2;
+    pub(crate) const MODEL: usize = 3;
+    pub(crate) const NO_ANSWER: usize = 4;
+    pub(crate) const STEPS: usize = 6;
+    pub(crate) const STOP: usize = 7;
+    pub(crate) const TASK_ID: usize = 8;
+    pub(crate) const TURNS: usize = 9;
+}
 
 /// The verdict of a record's first scorer, as far as statistics need it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -177,7 +237,7 @@ fn after(bytes: &[u8], at: usize, text: &[u8]) -> Option<usize> {
 }
 
 /// Returns where the value that starts here ends.
-fn skip_value(bytes: &[u8], at: usize) -> Option<usize> {
+pub(super) fn skip_value(bytes: &[u8], at: usize) -> Option<usize> {
     match *bytes.get(at)? {
         b'"' => skip_string(bytes, at + 1),
         b'{' | b'[' => skip_nested(bytes, at),
@@ -241,19 +301,22 @@ fn skip_nested(bytes: &[u8], mut at: usize) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::diff::sample;
+    use crate::record::Voting;
     use proptest::prelude::*;
 
     #[test]
     fn every_member_of_a_record_is_found() {
         let mut record = sample::record("t\"[{", "i\\", "m}", "é", 3);
+        record.voting =
+            Some(Voting { answers: vec![None], chosen: None, rule: crate::record::VotingRule::NoAnswers, votes: 0 });
         record.expected = proofmark_canon::json::parse(br#"{"a":[1,{"b":"]}\\\""}],"c":null}"#).unwrap();
         let bytes = proofmark_canon::to_vec(&record).unwrap();
         let ends = RECORD.scan(&bytes).unwrap();
         let row = Row { shape: &RECORD, bytes: &bytes, ends: &ends, line: 1, offset: 0 };
         let value = proofmark_canon::json::parse(&bytes).unwrap();
-        for (member, prefix) in RECORD.prefixes.iter().enumerate() {
-            let name = prefix.trim_matches(|c: char| !c.is_ascii_lowercase() && c != '_');
-            let text = value.get(name).unwrap().to_canonical();
+        for (member, name) in RECORD.names.iter().enumerate() {
+            let name = name.trim_matches(|c: char| !c.is_ascii_lowercase() && c != '_');
+            let text = value.get(name).map(|value| value.to_canonical()).unwrap_or_default();
             assert_eq!(row.value(member), text, "{name}");
         }
         for (member, name) in [
@@ -269,19 +332,63 @@ mod tests {
             (record::TASK, "task"),
             (record::TOOL_CALLS, "tool_calls"),
             (record::USAGE, "usage"),
+            (record::VOTING, "voting"),
         ] {
-            assert!(RECORD.prefixes[member].contains(&format!("\"{name}\"")));
+            assert_eq!(RECORD.names[member], format!("\"{name}\":"));
         }
         assert_eq!(row.key(), value.get("key").unwrap().to_canonical());
     }
 
     #[test]
-    fn every_member_of_a_trajectory_is_found() {
-        let bytes = proofmark_canon::to_vec(&sample::trajectory("t/i/m/c/0", "yes")).unwrap();
-        assert!(TRAJECTORY.scan(&bytes).is_some());
-        let mut content: Vec<&str> = TRAJECTORY_CONTENT.iter().map(|at| TRAJECTORY.prefixes[*at]).collect();
-        content.sort_unstable();
-        assert_eq!(content.join(" "), r#","model": ,"steps": ,"task_id": ,"turns": {"final_answer":"#);
+    fn every_member_of_a_trajectory_is_found_whichever_are_there() {
+        use crate::trajectory::StopReason::Answered;
+        for (attempt, no_answer, stop) in (0..8).map(|bits| (bits & 1 > 0, bits & 2 > 0, bits & 4 > 0)) {
+            let mut line = sample::trajectory("t/i/m/c/0", "yes");
+            line.attempt = attempt.then_some(12);
+            line.no_answer = no_answer.then(|| "it was silent".to_owned());
+            line.stop = stop.then_some(Answered);
+            let bytes = proofmark_canon::to_vec(&line).unwrap();
+            let value = proofmark_canon::json::parse(&bytes).unwrap();
+            let ends = TRAJECTORY.scan(&bytes).unwrap();
+            let row = Row { shape: &TRAJECTORY, bytes: &bytes, ends: &ends, line: 1, offset: 0 };
+            for (member, name) in TRAJECTORY.names.iter().enumerate() {
+                let name = name.trim_matches(['"', ':']);
+                let text = value.get(name).map(|value| value.to_canonical()).unwrap_or_default();
+                assert_eq!(row.value(member), text, "{name}");
+            }
+            let part = if attempt { b"12".as_slice() } else { b"" };
+            assert_eq!(row.id(), Id { key: b"\"t/i/m/c/0\"", part });
+            assert_eq!(*row.id().text(), [b"\"t/i/m/c/0\"".as_slice(), part].concat());
+        }
+        for (member, name) in [
+            (trajectory::ATTEMPT, "attempt"),
+            (trajectory::FINAL_ANSWER, "final_answer"),
+            (trajectory::KEY, "key"),
+            (trajectory::MODEL, "model"),
+            (trajectory::NO_ANSWER, "no_answer"),
+            (trajectory::STEPS, "steps"),
+            (trajectory::STOP, "stop"),
+            (trajectory::TASK_ID, "task_id"),
+            (trajectory::TURNS, "turns"),
+        ] {
+            assert_eq!(TRAJECTORY.names[member], format!("\"{name}\":"));
+        }
+    }
+
+    #[test]
+    fn a_member_that_stands_elsewhere_or_twice_is_refused() {
+        let good = proofmark_canon::to_vec(&sample::trajectory("t/i/m/c/0", "yes")).unwrap();
+        let good = String::from_utf8(good).unwrap();
+        for bad in [
+            good.replace("{\"final", "{\"attempt\":0,\"attempt\":0,\"final"),
+            good.replace("{\"final", ",\"final"),
+            good.replace(",\"key\"", ",\"attempt\":0,\"key\""),
+            good.replace("}\n", ",\"stop\":\"answered\"}\n").replace("1}}", "1},\"stop\":\"answered\"}"),
+            good.replace("\"turns\"", "\"turn\""),
+            format!("{good},"),
+        ] {
+            assert!(bad == good || TRAJECTORY.scan(bad.as_bytes()).is_none(), "{bad}");
+        }
     }
 
     #[test]
@@ -349,7 +456,8 @@ mod tests {
             line.splice(at..(at + removed).min(line.len()), new);
             if let Some(ends) = RECORD.scan(&line) {
                 let row = Row { shape: &RECORD, bytes: &line, ends: &ends, line: 1, offset: 0 };
-                let covered: usize = (0..24).map(|member| RECORD.prefixes[member].len() + row.value(member).len()).sum();
+                let there = (0..RECORD_MEMBERS).filter(|member| !row.value(*member).is_empty());
+                let covered: usize = there.map(|member| 1 + RECORD.names[member].len() + row.value(member).len()).sum();
                 prop_assert_eq!(covered + 1, line.len());
                 prop_assert!(row.key().starts_with(b"\"") && row.key().ends_with(b"\""));
             }

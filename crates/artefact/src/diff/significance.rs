@@ -13,7 +13,7 @@ use proofmark_canon::math::ExactSum;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::scan::{Primary, Row, record};
+use super::scan::{Primary, RecordRow, record};
 use crate::spill::mark;
 use crate::stats::estimate::{rounded, rounded_interval};
 use crate::stats::significance::{mcnemar, paired_means};
@@ -83,7 +83,7 @@ struct Sums {
 }
 
 impl Pairs {
-    pub(super) fn add(&mut self, row: Row<'_, 24>, a: Option<Primary<'_>>, b: Option<Primary<'_>>, edited: bool) {
+    pub(super) fn add(&mut self, row: RecordRow<'_>, a: Option<Primary<'_>>, b: Option<Primary<'_>>, edited: bool) {
         let (Some(a), Some(b)) = (a, b) else {
             self.counts.unpaired += 1;
             return;
@@ -113,7 +113,7 @@ impl Pairs {
     }
 
     /// Holds the item of a line that waits for its partner: its samples no longer stand together.
-    pub(super) fn hold(&mut self, row: Row<'_, 24>) {
+    pub(super) fn hold(&mut self, row: RecordRow<'_>) {
         let item = [row.value(record::TASK), row.value(record::ITEM_ID)].concat();
         self.held.entry(mark(&item)).or_default();
     }
@@ -140,7 +140,7 @@ impl Pairs {
         }
     }
 
-    fn is_current(&self, row: Row<'_, 24>) -> bool {
+    fn is_current(&self, row: RecordRow<'_>) -> bool {
         // Both are strings in quotes, so their border is where it must be.
         let (task, item) = (row.value(record::TASK), row.value(record::ITEM_ID));
         self.item.len() == task.len() + item.len() && self.item.starts_with(task) && self.item.ends_with(item)

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::class::{ClassCounts, Classes};
 use super::join::Side;
-use super::scan::{Primary, Row, record};
+use super::scan::{Primary, RecordRow, record};
 use crate::manifest::Manifest;
 use crate::stats::estimate::rounded;
 
@@ -95,7 +95,7 @@ impl Cell {
 }
 
 impl Tally {
-    pub(super) fn cell(&mut self, row: Row<'_, 24>) -> &mut Cell {
+    pub(super) fn cell(&mut self, row: RecordRow<'_>) -> &mut Cell {
         let parts = [record::TASK, record::MODEL, record::CONDITION].map(|member| row.value(member));
         let is_last = self.cells.get(self.last).is_some_and(|cell| cell.name.iter().zip(parts).all(|(a, b)| a == b));
         if !is_last {

@@ -42,18 +42,7 @@ const MAX_SIDECAR: u64 = 64 << 20;
 
 /// Checks one report. What could not be looked at is part of the outcome too.
 pub fn verify(target: &Target, options: &Options) -> Outcome {
-    let mut outcome = Outcome {
-        answer: Answer::CannotCheck,
-        backfilled: false,
-        commit: None,
-        error: None,
-        head: None,
-        lines: Vec::new(),
-        report: target.shown.clone(),
-        root: None,
-        verdict: Vec::new(),
-        worktree: None,
-    };
+    let mut outcome = Outcome::new(&target.shown);
     if let Err(trouble) = fill(&mut outcome, target, options) {
         outcome.verdict = vec!["nothing could be checked".to_owned()];
         outcome.answer = Answer::CannotCheck;
@@ -82,6 +71,7 @@ fn fill(outcome: &mut Outcome, target: &Target, options: &Options) -> Result<(),
         trouble(error.to_string(), hint)
     })?;
     outcome.root = Some(shown(&root.path, &options.cwd));
+    outcome.root_path = Some(root.path.clone());
     if let Some(note) = root.note {
         outcome.lines.push(Line::new(Where::Block, "root", Status::Skip).note(note));
     }

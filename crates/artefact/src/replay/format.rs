@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use proofmark_canon::json::EncodeError;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::outcome::{Answer, Line, Outcome, Status, Summary, Where};
@@ -114,9 +115,11 @@ fn summary_line(summary: Summary) -> String {
     format!("{reports} reports: {holds} hold, {does_not_hold} do not, {cannot_check} could not be checked")
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
+/// What came of every report.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Document<'a> {
     answer: Answer,
+    /// `proofmark.verify-replay`.
     format: &'static str,
     reports: &'a [Outcome],
     schema_version: u32,
@@ -135,28 +138,33 @@ pub fn json(outcomes: &[Outcome]) -> Result<String, EncodeError> {
 }
 
 /// GitHub shows ten annotations of a level and step.
-const MOST_OF_A_LEVEL: usize = 10;
+pub(crate) const MOST_OF_A_LEVEL: usize = 10;
 
 /// Returns annotations, errors first, and a summary line.
 pub fn github(outcomes: &[Outcome]) -> String {
     let (mut errors, mut notices) = (Vec::new(), Vec::new());
     for outcome in outcomes {
         if let Some(error) = &outcome.error {
-            errors.push(annotation("error", outcome, "Replay could not be checked", &error.message));
+            errors.push(annotation("error", &outcome.report, "Replay could not be checked", &error.message));
         }
         for line in &outcome.lines {
             let mut text = String::new();
             line_text(&mut text, line, Palette::Plain);
             match line.status {
-                Status::Fail => errors.push(annotation("error", outcome, "Replay does not hold", text.trim())),
+                Status::Fail => errors.push(annotation("error", &outcome.report, "Replay does not hold", text.trim())),
                 Status::Unchecked => {
-                    errors.push(annotation("error", outcome, "Replay could not be checked", text.trim()))
+                    errors.push(annotation("error", &outcome.report, "Replay could not be checked", text.trim()))
                 }
                 Status::Ok | Status::Skip => {}
             }
         }
         if outcome.backfilled {
-            notices.push(annotation("notice", outcome, "Backfilled", "the block was reconstructed after the run"));
+            notices.push(annotation(
+                "notice",
+                &outcome.report,
+                "Backfilled",
+                "the block was reconstructed after the run",
+            ));
         }
     }
     let mut out = String::new();
@@ -167,8 +175,9 @@ pub fn github(outcomes: &[Outcome]) -> String {
     out
 }
 
-fn annotation(level: &str, outcome: &Outcome, title: &str, message: &str) -> String {
-    format!("::{level} file={},title={}::{}\n", property(&outcome.report), property(title), data(message))
+/// An annotation of a file.
+pub(crate) fn annotation(level: &str, file: &str, title: &str, message: &str) -> String {
+    format!("::{level} file={},title={}::{}\n", property(file), property(title), data(message))
 }
 
 /// The message of a command. Nothing in it can start another one.

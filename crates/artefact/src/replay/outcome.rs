@@ -1,9 +1,12 @@
 //! What came of one report, and of all of them.
 
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What one check found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     Ok,
@@ -26,7 +29,7 @@ impl Status {
 }
 
 /// What was looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Where {
     /// The sidecar itself.
@@ -40,7 +43,7 @@ pub enum Where {
 }
 
 /// One check.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Line {
     pub actual: Option<String>,
     pub expected: Option<String>,
@@ -67,7 +70,7 @@ impl Line {
 }
 
 /// The answer to a question about a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     Holds,
@@ -87,7 +90,7 @@ impl Answer {
 }
 
 /// What came of one report.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Outcome {
     pub answer: Answer,
     /// Whether the block was reconstructed after the run.
@@ -103,14 +106,36 @@ pub struct Outcome {
     pub report: String,
     /// Where paths start.
     pub root: Option<String>,
+    /// The same, for those who go on from there: real and absolute.
+    #[serde(skip)]
+    pub root_path: Option<PathBuf>,
     /// In words, one question a sentence.
     pub verdict: Vec<String>,
     /// Whether the inputs on disk are those of the block; null when that was not asked.
     pub worktree: Option<Answer>,
 }
 
+impl Outcome {
+    /// Nothing was looked at yet.
+    pub(crate) fn new(report: &str) -> Self {
+        Self {
+            answer: Answer::CannotCheck,
+            backfilled: false,
+            commit: None,
+            error: None,
+            head: None,
+            lines: Vec::new(),
+            report: report.to_owned(),
+            root: None,
+            root_path: None,
+            verdict: Vec::new(),
+            worktree: None,
+        }
+    }
+}
+
 /// What a block says of itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Head {
     pub commit: Option<String>,
     pub git_dirty: Option<bool>,
@@ -122,14 +147,14 @@ pub struct Head {
 }
 
 /// Why something could not be done, and what to do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Trouble {
     pub hint: Option<String>,
     pub message: String,
 }
 
 /// How many reports came to which answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Summary {
     pub cannot_check: usize,
     pub does_not_hold: usize,

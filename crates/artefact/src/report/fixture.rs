@@ -145,7 +145,7 @@ fn rows() -> [(&'static str, &'static str); 4] {
     [(MODELS[0], CONDITIONS[0]), (MODELS[0], CONDITIONS[1]), (MODELS[1], CONDITIONS[0]), (MODELS[1], CONDITIONS[1])]
 }
 
-pub(super) fn record(ordinal: u64, status: Status, passed: Option<bool>) -> Record {
+pub(crate) fn record(ordinal: u64, status: Status, passed: Option<bool>) -> Record {
     let item = format!("item-{ordinal}");
     let key = SampleKey::new(TASKS[0], &item, MODELS[0], CONDITIONS[0], 0);
     let score = |passed: bool| Score {
@@ -189,7 +189,7 @@ pub(super) fn record(ordinal: u64, status: Status, passed: Option<bool>) -> Reco
 }
 
 /// One record a cell and item: some errors, some failures, some passes.
-pub(super) fn records() -> Vec<Record> {
+pub(crate) fn records() -> Vec<Record> {
     let mut records = Vec::new();
     for task in TASKS {
         for item in 0..4 {

@@ -3,13 +3,15 @@
 //! - [`select`] which samples are shown, in memory that does not grow with the run; [`sample`] one of
 //!   them, with long texts cut; [`read`] the same choice out of a finished run directory.
 //! - [`page`] the frame; [`results`], [`tasks`], [`errors`], [`samples`], [`setup`] its sections.
+//! - [`timeline`] the trajectories of shown samples, with [`course`] how they look.
 //! - [`images`] the pictures of samples, as small copies.
 //! - [`html`] the only way to write markup, which escapes; [`table`] tables; [`chart`] drawings.
 //!
-//! The page depends on the records and on everything in the manifest but `artifacts`, which holds
+//! The page depends on the records, the trajectories of agents and everything in the manifest but `artifacts`, which holds
 //! the page's own digest.
 
 mod chart;
+mod course;
 mod errors;
 #[cfg(test)]
 pub(crate) mod fixture;
@@ -24,6 +26,7 @@ mod select;
 mod setup;
 mod table;
 mod tasks;
+mod timeline;
 
 pub use page::render;
 pub use read::{ReadError, select_records};

@@ -8,6 +8,7 @@ use proofmark_canon::Digest;
 use super::html::Html;
 use super::images::Thumbnails;
 use super::select::Selection;
+use super::timeline::{Timelines, has_timeline};
 use super::{errors, results, samples, setup, tasks};
 use crate::manifest::Manifest;
 use crate::number::{count, counted, money, plain};
@@ -17,7 +18,7 @@ use crate::summary::Summary;
 ///
 /// The bytes depend on the arguments alone, and not on `manifest.artifacts`: the manifest holds
 /// the digest of this very file there, so the report is written before it is known. The directory is
-/// looked at only for pictures that shown samples name, and only for those with the right digest.
+/// looked at only for trajectories of agents, and for pictures that shown samples name and that have the right digest.
 pub fn render(
     manifest: &Manifest,
     summary: &Summary,
@@ -26,6 +27,7 @@ pub fn render(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let mut html = Html::default();
+    let timelines = Timelines::read(run_dir, manifest, selection)?;
     head(&mut html, manifest, selection);
     header(&mut html, manifest, summary, selection);
     html.raw("<main>\n");
@@ -35,10 +37,10 @@ pub fn render(
     tasks::breakdown(&mut html, summary);
     errors::section(&mut html, manifest, selection);
     out.write_all(html.take().as_bytes())?;
-    samples::section(&mut html, manifest, selection, &mut Thumbnails::of(run_dir), out)?;
+    samples::section(&mut html, manifest, selection, &timelines, &mut Thumbnails::of(run_dir), out)?;
     setup::section(&mut html, manifest, summary);
     html.raw("</main>\n");
-    footer(&mut html, manifest);
+    footer(&mut html, manifest, &timelines);
     html.raw("<script>").raw(SCRIPT).raw("</script>\n</body>\n</html>\n");
     out.write_all(html.take().as_bytes())
 }
@@ -46,19 +48,22 @@ pub fn render(
 const STYLE: &str = include_str!("style.css");
 /// Only on pages with pictures: all others keep the bytes that they always had.
 const PICTURES_STYLE: &str = include_str!("pictures.css");
+/// Only on pages of agents and votes, likewise.
+const TIMELINE_STYLE: &str = include_str!("timeline.css");
 const SCRIPT: &str = include_str!("filter.js");
 
 fn head(html: &mut Html, manifest: &Manifest, selection: &Selection) {
     let has_pictures = selection.samples.iter().any(|sample| !sample.images.is_empty());
+    let has_timelines = selection.samples.iter().any(|sample| has_timeline(manifest, sample));
     let source = |text: &str| format!("'sha256-{}'", base64(Digest::of(text.as_bytes()).as_bytes()));
+    let mut styles = vec![STYLE];
+    styles.extend(has_pictures.then_some(PICTURES_STYLE));
+    styles.extend(has_timelines.then_some(TIMELINE_STYLE));
     // Only this very script and these very style sheets run, and nothing is ever fetched.
-    let (styles, images) = if has_pictures {
-        (format!("{} {}", source(STYLE), source(PICTURES_STYLE)), "img-src data:; ")
-    } else {
-        (source(STYLE), "")
-    };
     let policy = format!(
-        "default-src 'none'; {images}style-src {styles}; script-src {}; base-uri 'none'; form-action 'none'",
+        "default-src 'none'; {}style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
+        if has_pictures { "img-src data:; " } else { "" },
+        styles.iter().map(|style| source(style)).collect::<Vec<_>>().join(" "),
         source(SCRIPT),
     );
     html.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
@@ -66,9 +71,8 @@ fn head(html: &mut Html, manifest: &Manifest, selection: &Selection) {
     html.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     html.raw("<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"color-scheme\" content=\"light dark\">\n");
     html.raw("<title>").text(&manifest.name).raw(" \u{b7} Proofmark report</title>\n");
-    html.raw("<style>").raw(STYLE).raw("</style>\n");
-    if has_pictures {
-        html.raw("<style>").raw(PICTURES_STYLE).raw("</style>\n");
+    for style in styles {
+        html.raw("<style>").raw(style).raw("</style>\n");
     }
     html.raw("</head>\n<body>\n");
 }
@@ -152,12 +156,16 @@ fn notices(html: &mut Html, manifest: &Manifest, summary: &Summary) {
     }
 }
 
-fn footer(html: &mut Html, manifest: &Manifest) {
+fn footer(html: &mut Html, manifest: &Manifest, timelines: &Timelines) {
     html.raw("<footer>\n<h2>What this page proves</h2>\n<p>Every number and text here is derived from ");
-    html.raw(
-        "<code>records.jsonl</code> by fixed rules, and the same records give the same bytes of this page on any ",
-    );
-    html.raw("machine. The run\u{2019}s <code>manifest.json</code> holds the digests of both. Check them with ");
+    html.raw(if timelines.is_empty() {
+        "<code>records.jsonl</code> by fixed rules, and the same records give the same bytes of this page on any \
+         machine. The run\u{2019}s <code>manifest.json</code> holds the digests of both. Check them with "
+    } else {
+        "<code>records.jsonl</code> and <code>trajectories.jsonl</code> by fixed rules, and the same files give the same \
+         bytes of this page on any machine. The run\u{2019}s <code>manifest.json</code> holds the digests of all three. \
+         Check them with "
+    });
     html.raw(
         "<code>proofmark validate DIR</code>, and rebuild this page with <code>proofmark report DIR</code>.</p>\n",
     );

@@ -30,7 +30,7 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
 /// Every tag of a page, with style sheet and script taken out; panics where tags do not nest.
 fn tags(page: &str) -> Vec<String> {
     const VOID: [&str; 5] = ["meta", "input", "wbr", "img", "br"];
-    let page = page.replace(STYLE, "").replace(PICTURES_STYLE, "").replace(SCRIPT, "");
+    let page = page.replace(STYLE, "").replace(PICTURES_STYLE, "").replace(TIMELINE_STYLE, "").replace(SCRIPT, "");
     let (mut open, mut all) = (Vec::new(), Vec::new());
     let mut rest = page.strip_prefix("<!DOCTYPE html>").unwrap();
     while let Some(at) = rest.find('<') {
@@ -353,4 +353,55 @@ fn the_small_copies_of_a_page_are_bounded() {
     // Four a sample, the others are counted.
     assert_eq!(page.matches("<figure>").count(), 36 * 4);
     assert!(page.contains("5 pictures left out"));
+}
+
+#[test]
+fn a_page_of_agents_nests_and_its_policy_names_every_style_sheet() {
+    use crate::manifest::AgentEntry;
+    use crate::record::{Voting, VotingRule};
+    use crate::trajectory::{Step, StopReason, Trajectory};
+    let mut manifest = fixture::manifest();
+    manifest.evidence.recorded = true;
+    let agent = AgentEntry { protocol: crate::suite::solver::Protocol::Native, tools: Vec::new() };
+    manifest.tasks.iter_mut().for_each(|task| task.agent = Some(agent.clone()));
+    let mut records = fixture::records();
+    let mut lines = Vec::new();
+    for record in &mut records {
+        let answers = vec![Some("</ol></details>".to_owned()), None];
+        record.voting = Some(Voting { answers, chosen: None, rule: VotingRule::TieNoAnswer, votes: 1 });
+        for attempt in 0..2 {
+            let trajectory = Trajectory {
+                attempt: Some(attempt),
+                final_answer: None,
+                key: record.key.clone(),
+                model: record.model.clone(),
+                no_answer: Some("</pre>".to_owned()),
+                run_id: record.run_id,
+                steps: vec![
+                    Step::prompt(Role::User, "</li>"),
+                    Step::model_output("<ol>", Some(record.usage)),
+                    Step::tool_call("<code>", &"</code>".into()).unwrap(),
+                    Step::tool_result("<p>", b"<pre>", Some("<bdi>"), true, Some("<i>"), None),
+                ],
+                stop: Some(StopReason::ModelError),
+                task_id: record.task.clone(),
+                turns: 1,
+                usage: record.usage,
+            };
+            lines.extend(proofmark_canon::to_vec(&trajectory).unwrap());
+            lines.push(b'\n');
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    write_atomic(&dir.path().join(crate::store::names::TRAJECTORIES), &lines).unwrap();
+    let page = page_in(dir.path(), &manifest, &fixture::summary(), &records);
+    let found = tags(&page);
+    assert_eq!(found.iter().filter(|tag| *tag == "details class=\"course\"").count(), 96);
+    assert_eq!(found.iter().filter(|tag| tag.starts_with("ol start")).count(), 48);
+    for style in [STYLE, TIMELINE_STYLE] {
+        let digest = base64(Digest::of(style.as_bytes()).as_bytes());
+        assert!(page.contains(&format!("&#39;sha256-{digest}&#39;")) && page.contains(style));
+    }
+    // Pages without agents do not carry what only agents need.
+    assert!(!self::page().contains(TIMELINE_STYLE));
 }

@@ -3,6 +3,7 @@
 use proofmark_canon::Digest;
 
 use crate::record::{Image, Record, Role, Status, Usage};
+use crate::spill::mark;
 use crate::text::excerpt;
 
 /// What a sample came to, in the order in which the report prefers to show them.
@@ -45,6 +46,8 @@ pub(super) struct Sample {
     pub(super) item: Clip,
     pub(super) index: u32,
     pub(super) key: Clip,
+    /// Of the whole key: what its trajectory is found by.
+    pub(super) mark: [u8; 16],
     pub(super) seed: u32,
     pub(super) status: Status,
     pub(super) messages: Vec<(Role, Clip)>,
@@ -64,6 +67,17 @@ pub(super) struct Sample {
     pub(super) tool_calls: u32,
     pub(super) input_fingerprint: Digest,
     pub(super) output_fingerprint: Digest,
+    pub(super) votes: Option<Votes>,
+}
+
+/// How an answer was chosen among several.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Votes {
+    pub(super) words: String,
+    pub(super) chosen: Option<u32>,
+    /// How many attempts there were; of the first ones the answers follow.
+    pub(super) all: u32,
+    pub(super) answers: Vec<Option<Clip>>,
 }
 
 /// One scorer's verdict.
@@ -81,6 +95,7 @@ pub(super) const MAX_TEXT: usize = 4096;
 const MAX_PROMPT: usize = 3 * MAX_TEXT;
 const MAX_MESSAGES: usize = 12;
 const MAX_SCORES: usize = 12;
+const MAX_VOTES: usize = 24;
 const MAX_IMAGES: usize = 4;
 const MAX_LINE: usize = 1024;
 const MAX_NAME: usize = 256;
@@ -111,6 +126,7 @@ impl Sample {
             item: Clip::of(&record.item_id, MAX_NAME),
             index: record.sample,
             key: Clip::of(record.key.as_str(), MAX_LINE),
+            mark: mark(record.key.as_str().as_bytes()),
             seed: record.seed.get(),
             status: record.status,
             messages: messages.map(|(_, message)| (message.role, Clip::of(&message.content, room))).collect(),
@@ -131,6 +147,17 @@ impl Sample {
             tool_calls: record.tool_calls,
             input_fingerprint: record.input.fingerprint,
             output_fingerprint: record.output_fingerprint,
+            votes: record.voting.as_ref().map(|voting| Votes {
+                words: crate::words::vote(voting),
+                chosen: voting.chosen,
+                all: u32::try_from(voting.answers.len()).unwrap_or(u32::MAX),
+                answers: voting
+                    .answers
+                    .iter()
+                    .take(MAX_VOTES)
+                    .map(|answer| answer.as_ref().map(|answer| Clip::of(answer, MAX_NAME)))
+                    .collect(),
+            }),
         }
     }
 
@@ -140,7 +167,7 @@ impl Sample {
         let scores = self.scores.iter().flat_map(|score| [&score.scorer, &score.explanation]);
         let error = self.error.iter().flat_map(|(class, message)| [class, message]);
         let rest = [&self.item, &self.key].into_iter().chain(&self.answer).chain(&self.expected);
-        let rest = rest.chain(&self.finish_reason);
+        let rest = rest.chain(&self.finish_reason).chain(self.votes.iter().flat_map(|votes| &votes.answers).flatten());
         messages.chain(scores).chain(error).chain(rest).map(|clip| clip.head.len() + clip.tail.len()).sum()
     }
 }

@@ -5,10 +5,12 @@
 
 use std::io;
 
+use super::course;
 use super::html::Html;
 use super::images::{self, Thumbnails};
 use super::sample::{Clip, Outcome, Sample};
 use super::select::Selection;
+use super::timeline::{self, Timelines};
 use crate::manifest::Manifest;
 use crate::number::{self, count, counted};
 use crate::record::Status;
@@ -21,11 +23,12 @@ pub(super) fn section(
     html: &mut Html,
     manifest: &Manifest,
     selection: &Selection,
+    timelines: &Timelines,
     thumbnails: &mut Thumbnails<'_>,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     html.raw("<section id=\"samples\">\n<h2>Samples</h2>\n");
-    intro(html, selection);
+    intro(html, selection, timelines);
     if selection.shown() > 0 {
         controls(html, manifest, selection);
     }
@@ -41,7 +44,7 @@ pub(super) fn section(
         }
         html.raw("</span></h3>\n");
         for sample in selection.samples.iter().filter(|sample| sample.outcome == outcome) {
-            entry(html, manifest, sample, thumbnails);
+            entry(html, manifest, sample, timelines, thumbnails);
             out.write_all(html.take().as_bytes())?;
         }
         html.raw("</div>\n");
@@ -64,7 +67,7 @@ pub(super) fn clip(html: &mut Html, clip: &Clip) {
     }
 }
 
-fn intro(html: &mut Html, selection: &Selection) {
+fn intro(html: &mut Html, selection: &Selection, timelines: &Timelines) {
     let (shown, seen) = (selection.shown() as u64, selection.seen());
     if seen == 0 {
         html.raw("<p class=\"lead\">There are no samples.</p>\n");
@@ -101,7 +104,12 @@ fn intro(html: &mut Html, selection: &Selection) {
     html.text(&count(selection.limits.samples as u64)).raw(" are shown, as long as they fit in ");
     html.text(&counted(selection.limits.bytes as u64, "byte", "bytes")).raw(" of text. Texts longer than ");
     html.text(&count(super::sample::MAX_TEXT as u64));
-    html.raw(" bytes keep their beginning and end. Every sample is in <code>records.jsonl</code>.</p></details>\n");
+    html.raw(" bytes keep their beginning and end. Every sample is in <code>records.jsonl</code>.");
+    if !timelines.is_empty() {
+        html.raw(" Trajectories share ").text(&counted(timeline::ALL as u64, "byte", "bytes"));
+        html.raw(" evenly; long ones keep both ends. They are whole in <code>trajectories.jsonl</code>.");
+    }
+    html.raw("</p></details>\n");
     html.raw("<p class=\"print quiet\">On paper only the samples that were open are shown.</p>\n");
 }
 
@@ -136,7 +144,13 @@ fn menu<'a>(html: &mut Html, label: &'static str, name: &'static str, entries: i
     html.raw("</select></label>\n");
 }
 
-fn entry(html: &mut Html, manifest: &Manifest, sample: &Sample, thumbnails: &mut Thumbnails<'_>) {
+fn entry(
+    html: &mut Html,
+    manifest: &Manifest,
+    sample: &Sample,
+    timelines: &Timelines,
+    thumbnails: &mut Thumbnails<'_>,
+) {
     let task = manifest.tasks.get(sample.task).map_or("", |task| &task.id);
     let model = manifest.models.get(sample.model).map_or("", |model| &model.id);
     let condition = manifest.conditions.requested.get(sample.condition).map_or("", |condition| condition);
@@ -156,6 +170,9 @@ fn entry(html: &mut Html, manifest: &Manifest, sample: &Sample, thumbnails: &mut
     html.raw("</span> <span class=\"where\">").name(task).raw(" \u{b7} ").name(model).raw(" \u{b7} ").name(condition);
     html.raw(" \u{b7} #").text(&sample.index.to_string()).raw("</span></summary>\n<div class=\"body\">\n");
     texts(html, sample, thumbnails);
+    course::votes(html, sample);
+    let price = manifest.models.get(sample.model).and_then(|model| model.price.as_ref());
+    course::attempts(html, sample, timelines.at(sample.position), price);
     scores(html, sample);
     facts(html, sample);
     html.raw("</div></details>\n");
@@ -233,7 +250,7 @@ fn texts(html: &mut Html, sample: &Sample, thumbnails: &mut Thumbnails<'_>) {
     html.raw("</div></div>\n");
 }
 
-fn block(html: &mut Html, text: &Clip) {
+pub(super) fn block(html: &mut Html, text: &Clip) {
     if text.head.trim().is_empty() && text.left_out == 0 {
         html.raw(if text.head.is_empty() {
             "<p class=\"quiet\">empty</p>\n"

@@ -129,6 +129,7 @@ impl Claim {
             remove_if_there(&self.dir.join(name))?;
         }
         super::outputs::clear_outputs(&self.dir)?;
+        super::bodies::Bodies::clear(&self.dir.join(names::BODIES))?;
         for entry in fs::read_dir(self.dir.join(names::WORK))? {
             let entry = entry?;
             if entry.file_name() != names::LOCK {

@@ -26,6 +26,9 @@ pub const PLANE_2: [&str; 3] = [TELEMETRY, REPORT_MD, REPLAY];
 /// The folder of pictures that models made, each named by its digest. Records name every one of them.
 pub const OUTPUTS: &str = "outputs";
 
+/// Whole bodies, when the suite wants them kept. In no plane: trajectories name them by their digests.
+pub const BODIES: &str = "bodies";
+
 /// Work in progress. It is there while a run is unfinished and marks the directory as ours.
 pub const WORK: &str = ".proofmark";
 /// What the unfinished run is (inside [`WORK`]).

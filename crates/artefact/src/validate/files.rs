@@ -97,7 +97,7 @@ fn check_other(dir: &Path, name: &str, findings: &mut Findings) -> Result<(), Va
         findings.push(codes::LEFTOVER, place, || "work of an unfinished run is still there".to_owned());
     } else if name.starts_with('.') && name.ends_with(".partial") {
         findings.push(codes::LEFTOVER, place, || "a half-written file is still there".to_owned());
-    } else if name == names::OUTPUTS {
+    } else if name == names::OUTPUTS || name == names::BODIES {
         let what = match kind_of(&dir.join(name))? {
             Kind::File => "a file",
             Kind::Other(what) => what,

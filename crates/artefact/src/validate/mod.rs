@@ -99,6 +99,7 @@ use self::outputs::Outputs;
 use self::record::{Rules, check_block};
 use crate::manifest::{MANIFEST_SCHEMA, Manifest};
 use crate::store::{MAX_LINE, OpenError, names};
+use crate::summary::Summary;
 
 /// What was looked at and what was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -177,6 +178,27 @@ pub fn validate_run(dir: &Path) -> Result<Outcome, ValidateError> {
     outcome.total = findings.errors + findings.warnings;
     outcome.findings = findings.kept;
     Ok(outcome)
+}
+
+/// The small files of a run, checked by themselves.
+pub(crate) struct Small {
+    pub(crate) manifest: Option<Manifest>,
+    pub(crate) summary: Option<Summary>,
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// Checks what takes no look into long files: the manifest, the form of the summary, and the run id.
+pub(crate) fn validate_small(dir: &Path) -> Result<Small, ValidateError> {
+    let mut findings = Findings::default();
+    let manifest = load_manifest(dir, &mut findings, &mut Vec::new())?;
+    let summary = match JsonFile::load(dir, names::SUMMARY, &mut findings)? {
+        Some(file) => file.read::<Summary>(names::SUMMARY, &mut findings),
+        None => None,
+    };
+    if let Some(manifest) = &manifest {
+        identity::check_identity(dir, manifest, &mut findings)?;
+    }
+    Ok(Small { manifest, summary, findings: findings.kept })
 }
 
 /// What is recorded but cannot be made again from a run directory.

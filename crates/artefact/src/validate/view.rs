@@ -57,7 +57,7 @@ pub(super) struct RecordView<'a> {
     #[serde(rename = "turns")]
     _turns: u32,
     pub(super) usage: Usage,
-    #[serde(default, rename = "voting")]
+    #[serde(rename = "voting", default)]
     _voting: Option<Voting>,
 }
 

@@ -1,6 +1,6 @@
 //! A block out of the facts of a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use proofmark_canon::Digest;
@@ -177,10 +177,10 @@ pub fn build(facts: Facts<'_>) -> Block {
         inputs: inputs(
             facts.kind,
             &suite,
-            ground,
+            &|path| ground.path_of(path),
+            ground.outputs_path(),
             (&manifest.datasets, &manifest.assets),
-            &facts.hub_files,
-            &facts.hub_attachments,
+            (&facts.hub_files, &facts.hub_attachments),
             &facts.programs,
         ),
         invocations: if facts.starts.len() > 1 { facts.starts.to_vec() } else { Vec::new() },
@@ -208,14 +208,15 @@ pub fn build(facts: Facts<'_>) -> Block {
     }
 }
 
-/// Every input once: the suite, the datasets in the suite's order, what the manifest lists, then programs.
+/// Every input once: the suite, the datasets in the suite's order, what the manifest lists, then programs. `path_of` turns
+/// a path of the suite to one from the root, `outputs` is where the scored answers are.
 pub(crate) fn inputs(
     kind: Kind,
     suite: &SuiteEntry,
-    ground: &Ground,
+    path_of: &dyn Fn(&str) -> String,
+    outputs: Option<String>,
     (datasets, assets): (&[DatasetEntry], &[AssetEntry]),
-    hub_files: &[Vec<HubFile>],
-    hub_attachments: &[HubAttachments],
+    (hub_files, hub_attachments): (&[Vec<HubFile>], &[HubAttachments]),
     programs: &[(Role, String, Digest)],
 ) -> Vec<Input> {
     let file = |role, path: Option<String>, hash, mode| Input {
@@ -235,7 +236,7 @@ pub(crate) fn inputs(
     };
     for (at, dataset) in datasets.iter().enumerate() {
         match (&dataset.path, &dataset.repo) {
-            (Some(path), _) => add(file(Role::Dataset, Some(ground.path_of(path)), dataset.digest, HashMode::Raw)),
+            (Some(path), _) => add(file(Role::Dataset, Some(path_of(path)), dataset.digest, HashMode::Raw)),
             (None, Some(repo)) => add(Input {
                 files: hub_files.get(at).cloned().unwrap_or_default(),
                 hash: dataset.digest,
@@ -251,15 +252,15 @@ pub(crate) fn inputs(
     }
     // The manifest's list has each of them once; it can be long. What answers were asked for with is not what a critique
     // is about: its block has no brief. What came from the hub is not under the root and comes after this.
+    let of_hub = attached_from_hub(hub_attachments);
     let is_of_hub = |asset: &AssetEntry| {
-        let is_same = |file: &HubFile| file.path == asset.path && file.sha256 == asset.digest.hex();
-        asset.role == AssetRole::Attachment && hub_attachments.iter().any(|hub| hub.files.iter().any(is_same))
+        asset.role == AssetRole::Attachment && of_hub.contains(&(asset.path.as_str(), asset.digest.hex()))
     };
     let assets = assets.iter().filter(|asset| kind != Kind::Critique || asset.role != AssetRole::Brief);
     all.extend(assets.filter(|asset| !is_of_hub(asset)).map(|asset: &AssetEntry| {
         let path = match asset.role {
-            AssetRole::Outputs => ground.outputs_path(),
-            _ => Some(ground.path_of(&asset.path)),
+            AssetRole::Outputs => outputs.clone(),
+            _ => Some(path_of(&asset.path)),
         };
         file(role_of(asset.role), path, asset.digest, asset.mode)
     }));
@@ -271,12 +272,17 @@ pub(crate) fn inputs(
         all.push(Input { repo, revision, files, ..file(Role::Attachment, Some(path), hash, HashMode::Structured) });
     }
     for (role, path, digest) in programs {
-        let input = file(*role, Some(ground.path_of(path)), *digest, HashMode::Raw);
+        let input = file(*role, Some(path_of(path)), *digest, HashMode::Raw);
         if !all.contains(&input) {
             all.push(input);
         }
     }
     all
+}
+
+/// Names and digests of all attachments that came from the hub.
+pub(crate) fn attached_from_hub(all: &[HubAttachments]) -> BTreeSet<(&str, String)> {
+    all.iter().flat_map(|hub| &hub.files).map(|file| (file.path.as_str(), file.sha256.clone())).collect()
 }
 
 fn role_of(role: AssetRole) -> Role {

@@ -55,6 +55,7 @@ pub fn render_counted(block: &Block, ids: &[u64], summary: &Summary) -> Result<S
     answered_by(&mut out, block, summary);
     errors(&mut out, summary);
     replay(&mut out, block);
+    starts(&mut out, block);
     Ok(out)
 }
 
@@ -391,6 +392,28 @@ fn replay(out: &mut String, block: &Block) {
         "- The same inputs do not promise the same answers: providers change their models. What can be checked is that \
          the inputs are the ones named above.\n",
     );
+}
+
+/// Every start of a run that was interrupted. The block leaves them out, so they stand here, whole: an edit shows.
+fn starts(out: &mut String, block: &Block) {
+    if block.invocations.is_empty() {
+        return;
+    }
+    out.push_str("\n## Starts\n\n");
+    let mut script = String::new();
+    for start in &block.invocations {
+        let commit = start.repo_commit.as_deref().unwrap_or("none");
+        let state = match start.git_dirty {
+            Some(true) => ", with changes",
+            Some(false) => ", without changes",
+            None => "",
+        };
+        let (command, _) = shell::command(&start.argv);
+        let (at, version) = (one_line(&start.invoked_at, NAME), one_line(&start.proofmark_version, NAME));
+        let _ = writeln!(script, "# {at}, version {version}, commit {}{state}\n{command}", one_line(commit, NAME));
+    }
+    let fence = fence(&script);
+    let _ = writeln!(out, "{fence}sh\n{script}{fence}");
 }
 
 fn numbers(estimate: Option<&Estimate>, counts: Counts) -> Vec<String> {

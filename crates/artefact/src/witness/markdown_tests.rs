@@ -163,5 +163,35 @@ fn a_run_that_was_resumed_says_so_and_shows_the_command_that_started_it() {
     {
         assert!(out.contains(part), "{part}");
     }
-    assert!(!out.contains("--resume\n"));
+    let (before, _) = out.split_once("## Starts").unwrap();
+    assert!(!before.contains("--resume\n"));
+}
+
+#[test]
+fn every_start_of_a_resumed_run_shows_whole() {
+    let (_, summary) = testing::run();
+    let mut block = testing::block();
+    assert!(!render(&block, &summary).unwrap().contains("## Starts"));
+    let start = |argv: &str| Start {
+        argv: vec!["proofmark".to_owned(), argv.to_owned()],
+        git_dirty: Some(true),
+        invoked_at: "2026-11-16T01:02:03Z".to_owned(),
+        proofmark_version: "0.1.0".to_owned(),
+        repo_commit: Some("a".repeat(40)),
+    };
+    block.invocations = vec![start("run"), start("it's ```")];
+    let whole = render(&block, &summary).unwrap();
+    // Any edit of a start is an edit of the report.
+    let edits: [fn(&mut Start); 5] = [
+        |start| start.argv[1].push('x'),
+        |start| start.git_dirty = Some(false),
+        |start| start.invoked_at.push('x'),
+        |start| start.proofmark_version.push('x'),
+        |start| start.repo_commit = None,
+    ];
+    for (at, edit) in edits.into_iter().enumerate() {
+        let mut edited = block.clone();
+        edit(&mut edited.invocations[1]);
+        assert_ne!(render(&edited, &summary).unwrap(), whole, "edit {at}");
+    }
 }

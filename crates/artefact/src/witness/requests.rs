@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
 use proofmark_canon::Value;
-use proofmark_canon::json::{self, ParseError, ShapeError};
+use proofmark_canon::json;
 use serde::Deserialize;
 
 use crate::spill::{Sorted, Sorter};
@@ -20,10 +20,8 @@ use crate::telemetry::AttemptOutcome;
 pub enum RequestsError {
     #[error(transparent)]
     Line(#[from] LineError),
-    #[error("line {line} is not JSON")]
-    NotJson { line: u64, source: ParseError },
-    #[error("line {line} does not have the shape of an attempt")]
-    Shape { line: u64, source: ShapeError },
+    #[error("line {line} is not an attempt in JSON")]
+    Shape { line: u64, source: serde_json::Error },
     #[error("line {line} has no line end")]
     Torn { line: u64 },
     #[error("line {line} is not canonical JSON")]
@@ -72,9 +70,9 @@ impl RequestIds {
             if !line.ended {
                 return Err(RequestsError::Torn { line: number });
             }
-            let value = json::parse(line.bytes).map_err(|source| RequestsError::NotJson { line: number, source })?;
+            // Straight to the few fields: there may be a line for every sample, and verification waits for this.
             let seen: Seen =
-                json::from_value(&value).map_err(|source| RequestsError::Shape { line: number, source })?;
+                serde_json::from_slice(line.bytes).map_err(|source| RequestsError::Shape { line: number, source })?;
             let (AttemptOutcome::Answered, Some(id)) = (seen.outcome, seen.request_id) else { continue };
             let mut text = Vec::new();
             json::append_string(&id, &mut text);
@@ -102,6 +100,11 @@ impl RequestIds {
         }
         let sorted = Arc::new(sorter.finish().map_err(RequestsError::Io)?);
         Ok(Self { telemetry, models, counts, sorted })
+    }
+
+    /// The models that have ids, in the order in which the telemetry first names them.
+    pub fn models(&self) -> &[String] {
+        &self.models
     }
 
     /// How many ids a model has.
@@ -250,8 +253,8 @@ mod tests {
         let good = attempt("a", (0, 0, 1), AttemptOutcome::Answered, None);
         for (text, want) in [
             (format!("{good}{{"), "line 2 has no line end"),
-            (format!("{good}{{\n"), "line 2 is not JSON"),
-            (format!("{good}{{}}\n"), "line 2 does not have the shape of an attempt"),
+            (format!("{good}{{\n"), "line 2 is not an attempt in JSON"),
+            (format!("{good}{{}}\n"), "line 2 is not an attempt in JSON"),
             ("x".repeat(MAX_LINE + 2), "line 1 is longer than"),
         ] {
             let error = read(&text).err().unwrap().to_string();

@@ -17,5 +17,7 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod score;
+pub(crate) mod show;
 pub(crate) mod validate;
+pub(crate) mod verify;
 pub(crate) mod verify_replay;

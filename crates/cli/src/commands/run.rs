@@ -397,7 +397,7 @@ fn dry_run(ready: &Ready, args: &RunArgs, settings: &Settings) -> Result<Exit, F
     Ok(Exit::Holds)
 }
 
-fn ready_failure(error: &ReadyError, suite: &Path) -> Failure {
+pub(super) fn ready_failure(error: &ReadyError, suite: &Path) -> Failure {
     let hint = match error {
         ReadyError::Dataset(error) => error.hint(),
         ReadyError::Attach(_) => Some("rows name files relative to the suite's root (`--root`)".to_owned()),

@@ -14,13 +14,7 @@ pub(crate) fn run(args: &VerifyReplayArgs, settings: &Settings) -> Result<Exit, 
     let targets = locate(&args.reports).map_err(|error| {
         Failure::from_error(&error).hint("name a report, its sidecar, a run directory or a pattern".to_owned())
     })?;
-    let at = args.at.map(|at| match at {
-        ReplayState::Worktree => At::Worktree,
-        ReplayState::Commit => At::Commit,
-        ReplayState::Both => At::Both,
-    });
-    let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-    let options = Options { at, root: args.root.clone(), cwd, cache: settings.cache_dir() };
+    let options = options(args.at, args.root.clone(), settings);
     let outcomes: Vec<Outcome> = targets.iter().map(|target| verify(target, &options)).collect();
     let palette = if settings.style.stdout == Style::Coloured { Palette::Colour } else { Palette::Plain };
     let text = match args.format {
@@ -29,9 +23,24 @@ pub(crate) fn run(args: &VerifyReplayArgs, settings: &Settings) -> Result<Exit, 
         ReplayFormat::Github => format::github(&outcomes),
     };
     settings.print(&text)?;
-    Ok(match Summary::of(&outcomes).answer() {
+    Ok(exit(Summary::of(&outcomes).answer()))
+}
+
+/// How to look at the inputs.
+pub(super) fn options(at: Option<ReplayState>, root: Option<PathBuf>, settings: &Settings) -> Options {
+    let at = at.map(|at| match at {
+        ReplayState::Worktree => At::Worktree,
+        ReplayState::Commit => At::Commit,
+        ReplayState::Both => At::Both,
+    });
+    let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+    Options { at, root, cwd, cache: settings.cache_dir() }
+}
+
+pub(super) fn exit(answer: Answer) -> Exit {
+    match answer {
         Answer::Holds => Exit::Holds,
         Answer::DoesNotHold => Exit::DoesNotHold,
         Answer::CannotCheck => Exit::CannotCheck,
-    })
+    }
 }

@@ -77,6 +77,8 @@ fn the_example_runs_offline_with_real_tools_and_leaves_no_gap_in_its_evidence() 
     assert_eq!(manifest["datasets"][0]["split"], "validation");
     assert_eq!(manifest["sampling"]["voting_attempts"], 1);
     env.run(&["validate", "one"]).expect(0);
+    let verified = env.run(&["verify", "one"]);
+    assert!(!verified.stdout.contains("FAIL"), "{verified}");
     // Running the resolved suite is the same run.
     let again = ["run", "one/config.resolved.yaml", "--root", ".", "--run-dir", "again", "--submit-intent"];
     env.run(&again).expect(0);
@@ -274,6 +276,8 @@ fn the_hub_gives_questions_and_attachments_to_those_who_may_read_it() {
     assert_eq!(attached["files"][0]["path"], "2023/validation/a.csv");
     call("hf_mine", &["validate", "r"]).expect(0);
     call("hf_mine", &["verify-replay", "r"]).expect(0);
+    let verified = call("hf_mine", &["verify", "r"]);
+    assert!(!verified.stdout.contains("FAIL"), "{verified}");
     env.put(&format!("cache/hub/datasets/gaia-benchmark--GAIA/{COMMIT}/2023/validation/a.csv"), "n\n8\n");
     call("hf_mine", &["verify-replay", "r"]).expect(1);
     for name in ["records.jsonl", "trajectories.jsonl", "report.html"] {

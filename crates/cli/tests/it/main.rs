@@ -38,8 +38,12 @@ mod resume;
 #[cfg(test)]
 mod score;
 #[cfg(test)]
+mod show;
+#[cfg(test)]
 mod strictness;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod verify;
 #[cfg(test)]
 mod witness;

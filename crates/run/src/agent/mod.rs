@@ -11,6 +11,7 @@
 mod answer;
 mod earned;
 mod protocol;
+mod recorded;
 mod sample;
 mod vote;
 
@@ -28,10 +29,12 @@ use proofmark_model::{Ask, AttemptLog, Class, Hint, Model, Reply, Request, Stop,
 use proofmark_tool::{Call, Failure, ToolError, ToolOutput, Toolbox, Workspace};
 
 pub(crate) use earned::{Attempt, Earned, Failed};
+pub(crate) use recorded::RecordedTools;
 pub(crate) use sample::Sample;
 pub(crate) use vote::elect;
 
 use self::answer::AnswerRule;
+use self::recorded::{Recorded, Returned};
 
 /// How a task's answers are come by.
 pub(crate) struct Agent {
@@ -46,6 +49,7 @@ pub(crate) struct Agent {
     instructions: Option<String>,
     /// Attachments are for the tools, and not sent with the prompt.
     sees_files: bool,
+    is_recorded: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -68,6 +72,8 @@ pub(crate) struct Errand<'a> {
     pub(crate) needles: Option<&'a Needles>,
     /// Keeps whole bodies, when the suite wants them.
     pub(crate) keep_body: Option<&'a (dyn Fn(&[u8]) + Sync)>,
+    /// What tools returned in a run that is made again: none is called then.
+    recorded: Option<Recorded>,
 }
 
 /// Said when a model that should hand in an answer with a tool only talks.
@@ -79,7 +85,7 @@ const MAX_DROPS: u32 = 16;
 
 impl Agent {
     /// Fails when the final answer can never be had.
-    pub(crate) fn new(plan: &SolverPlan, toolbox: Toolbox) -> Result<Self, String> {
+    pub(crate) fn new(plan: &SolverPlan, toolbox: Toolbox, definitions: Arc<[ToolPlan]>) -> Result<Self, String> {
         let SolverPlan::Agent {
             protocol,
             max_turns,
@@ -90,7 +96,6 @@ impl Agent {
             on_overflow,
             ..
         } = plan;
-        let definitions: Arc<[ToolPlan]> = toolbox.definitions().into();
         let answer = AnswerRule::new(final_answer, &definitions)?;
         let instructions = (*protocol == Protocol::Text).then(|| protocol::instructions(&definitions));
         Ok(Self {
@@ -107,7 +112,15 @@ impl Agent {
             definitions,
             instructions,
             sees_files: plan.sees_files(),
+            is_recorded: false,
         })
+    }
+
+    /// One whose tools are not called: their results are those of a run that is made again.
+    pub(crate) fn recorded(plan: &SolverPlan, definitions: Arc<[ToolPlan]>) -> Result<Self, String> {
+        let mut agent = Self::new(plan, Toolbox::default(), definitions)?;
+        agent.is_recorded = true;
+        Ok(agent)
     }
 
     /// A single question, for answers that are voted on without tools.
@@ -121,6 +134,7 @@ impl Agent {
             definitions: Arc::default(),
             instructions: None,
             sees_files: false,
+            is_recorded: false,
         }
     }
 
@@ -217,6 +231,9 @@ impl<'a> Talk<'a> {
             if self.attempt.turns >= limits.turns {
                 return Ok(End::of(StopReason::MaxTurns));
             }
+            if self.errand.recorded.as_ref().is_some_and(|recorded| recorded.is_over(self.attempt.turns)) {
+                return Ok(End::of(StopReason::Timeout));
+            }
             let spent = self.attempt.usage.input_tokens + self.attempt.usage.output_tokens;
             if limits.tokens.is_some_and(|most| spent >= most) {
                 return Ok(End::of(StopReason::MaxTokens));
@@ -285,15 +302,17 @@ impl<'a> Talk<'a> {
             self.attempt.note_call(&call);
             if self.attempt.tool_calls > self.agent.limits.tool_calls {
                 let message = format!("not carried out: at most {} calls are allowed", self.agent.limits.tool_calls);
-                self.note_result(&call.name, Err(ToolError::new(Failure::Refused, message)));
+                self.note_result(&call.name, ToolError::new(Failure::Refused, message).into());
                 return Some(End::of(StopReason::MaxToolCalls));
             }
             self.open_call = Some(call.name.clone());
-            let result = self.call(&call).await;
+            let returned = self.call(&call).await;
             self.open_call = None;
-            let is_ok = result.as_ref().is_ok_and(|output| !output.is_error);
-            let (output, is_error) = self.note_result(&call.name, result);
-            if is_ok && let Some(answer) = self.agent.answer.in_call(&call) {
+            let (output, is_error) = self.note_result(&call.name, returned);
+            if self.errand.recorded.as_ref().is_some_and(|recorded| recorded.is_over(self.attempt.turns)) {
+                return Some(End::of(StopReason::Timeout));
+            }
+            if !is_error && let Some(answer) = self.agent.answer.in_call(&call) {
                 return Some(End { stop: StopReason::Submitted, answer: Some(answer), failed: None });
             }
             results.push(Turn::Tool { call_id: id, name: call.name, output, is_error });
@@ -305,7 +324,20 @@ impl<'a> Talk<'a> {
         None
     }
 
-    async fn call(&self, call: &ToolCall) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, call: &ToolCall) -> Returned {
+        if let Some(recorded) = &self.errand.recorded {
+            return recorded.next(call).unwrap_or_else(|what| {
+                let message = format!("the run that is made again called {what} here");
+                ToolError::new(Failure::Unavailable, message).into()
+            });
+        }
+        match self.call_tool(call).await {
+            Ok(output) => Returned { output, class: None },
+            Err(error) => error.into(),
+        }
+    }
+
+    async fn call_tool(&self, call: &ToolCall) -> Result<ToolOutput, ToolError> {
         if call.name == protocol::MALFORMED {
             return Err(ToolError::bad_arguments(protocol::EXPECTED));
         }
@@ -318,17 +350,11 @@ impl<'a> Talk<'a> {
     }
 
     /// Notes a result; returns what the model is shown, and whether it is an error.
-    fn note_result(&mut self, name: &str, result: Result<ToolOutput, ToolError>) -> (String, bool) {
-        let (output, class) = match result {
-            Ok(output) => (output, None),
-            Err(ToolError { failure, message }) => {
-                let text = format!("error ({}): {message}", failure.as_str());
-                (ToolOutput { is_error: true, ..ToolOutput::of_text(text) }, Some(failure.as_str()))
-            }
-        };
-        let ToolOutput { content, source, is_error } = output;
+    fn note_result(&mut self, name: &str, returned: Returned) -> (String, bool) {
+        let Returned { output: ToolOutput { content, source, is_error }, class } = returned;
         self.errand.keep(&content);
-        let step = Step::tool_result(name, &content, source, is_error, class, self.errand.needles);
+        let step =
+            Step::tool_result(name, &content, source.as_deref(), is_error, class.as_deref(), self.errand.needles);
         self.attempt.steps.push(step);
         let shown = match String::from_utf8(content) {
             Ok(text) => text,
@@ -371,7 +397,7 @@ impl<'a> Talk<'a> {
     fn close_open_call(&mut self) {
         if let Some(name) = self.open_call.take() {
             let message = "the sample's time was up";
-            self.note_result(&name, Err(ToolError::new(Failure::Timeout, message)));
+            self.note_result(&name, ToolError::new(Failure::Timeout, message).into());
         }
     }
 
@@ -384,6 +410,14 @@ impl<'a> Talk<'a> {
             attempt.no_answer = Some(format!("it stopped before it gave one: {}", end.stop.as_str()));
         }
         attempt
+    }
+}
+
+impl From<ToolError> for Returned {
+    fn from(ToolError { failure, message }: ToolError) -> Self {
+        let text = format!("error ({}): {message}", failure.as_str());
+        let output = ToolOutput { is_error: true, ..ToolOutput::of_text(text) };
+        Self { output, class: Some(failure.as_str().to_owned()) }
     }
 }
 

@@ -12,6 +12,7 @@ use proofmark_tool::{Attached, Workspace};
 use super::vote::elect;
 use super::{Agent, Earned, Errand};
 use crate::attach::plain_names;
+use crate::evidence::Keeper;
 use crate::ready::Ready;
 use crate::source::Unit;
 
@@ -29,10 +30,11 @@ pub(crate) struct Sample<'a> {
 
 impl Sample<'_> {
     /// Makes every attempt, one after the other, and chooses among them.
-    pub(crate) async fn earn(&self, _run_dir: &Path) -> Result<Earned, Stop> {
+    pub(crate) async fn earn(&self, bodies: Option<&Keeper>) -> Result<Earned, Stop> {
         let plan = &self.ready.plan;
         let needles = plan.evidence.record.then(|| Needles::new(self.hint.expected, &self.question()));
         let attached = self.attached();
+        let keep = bodies.map(|bodies| |body: &[u8]| bodies.keep(body));
         let mut attempts = Vec::new();
         for attempt in 0..plan.sampling.voting_attempts {
             let mut request = self.request.clone();
@@ -41,6 +43,13 @@ impl Sample<'_> {
                 // Every attempt is a draw of its own.
                 request.seed = SampleSeed::derive(plan.seed, &format!("{}#{attempt}", self.hint.key));
             }
+            let recorded = match &self.ready.recorded_tools {
+                Some(tools) if self.agent.is_recorded => {
+                    let stop = |message| Stop { message, hint: None };
+                    Some(tools.of(self.hint.key, attempt).map_err(stop)?)
+                }
+                _ => None,
+            };
             let workspace = Workspace::new(Arc::clone(&attached), self.ready.scratch().map(Path::to_owned));
             let errand = Errand {
                 model: &*self.ready.models[self.unit.model],
@@ -49,7 +58,8 @@ impl Sample<'_> {
                 log: self.log,
                 workspace: &workspace,
                 needles: needles.as_ref(),
-                keep_body: None,
+                keep_body: keep.as_ref().map(|keep| keep as &(dyn Fn(&[u8]) + Sync)),
+                recorded,
             };
             let mut made = self.agent.attempt(&errand).await?;
             if !plan.evidence.record {

@@ -43,6 +43,10 @@ fn of_change(level: &str, class: Class, change: &Change) -> String {
         let Some(sample) = sample else { continue };
         let _ = writeln!(message, "{side} ({}): {}", outcome(sample), answer(sample, MESSAGE));
     }
+    if let Some(trajectory) = change.trajectory.as_ref().filter(|_| class == Class::TrajectoryChanged) {
+        let kinds: Vec<&str> = trajectory.kinds.iter().map(|kind| kind.as_str()).collect();
+        let _ = writeln!(message, "steps differ in {}", kinds.join(", "));
+    }
     annotation(level, &format!("{}: {}", class.title(), one_line(change.key.as_str(), 200)), message.trim_end())
 }
 

@@ -1,5 +1,7 @@
 //! The comparison as one stable JSON document.
 
+use std::collections::BTreeMap;
+
 use proofmark_canon::json::EncodeError;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -42,6 +44,8 @@ pub struct Document<'a> {
     pub schema_version: u32,
     pub significance: &'a Significance,
     pub trajectories: Trajectories,
+    /// Of the samples in `trajectory_changed`, how many differ in each kind. A sample counts once in each of its kinds.
+    pub trajectory_kinds: &'a BTreeMap<String, u64>,
     /// Matched samples in no class.
     pub unchanged: u64,
     /// What a reader should know before trusting the rest.
@@ -66,6 +70,7 @@ impl<'a> Document<'a> {
             schema_version: DIFF_SCHEMA,
             significance: &comparison.significance,
             trajectories: comparison.trajectories,
+            trajectory_kinds: &comparison.trajectory_kinds,
             unchanged: comparison.unchanged,
             warnings: &comparison.warnings,
         }

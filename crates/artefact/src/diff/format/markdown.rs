@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use similar::{ChangeTag, TextDiff};
 
 use super::escape::{fence, markdown as plain};
-use super::{changed_cells, notes, pass_rate, percent, plural, significance_lines, verdict, verdict_of};
+use super::{changed_cells, kind_counts, notes, pass_rate, percent, plural, significance_lines, verdict, verdict_of};
 use crate::diff::{Change, Class, Comparison, Excerpt, GateFailure, Sample};
 use crate::text::{one_line, visible};
 
@@ -71,7 +71,13 @@ fn counts(out: &mut String, comparison: &Comparison) {
     for class in Class::ALL {
         let count = comparison.counts.of(class);
         if count > 0 {
-            let _ = writeln!(out, "| {} | {count} |", class.title());
+            let kinds = match class {
+                Class::TrajectoryChanged if !comparison.trajectory_kinds.is_empty() => {
+                    format!(" ({})", kind_counts(comparison))
+                }
+                _ => String::new(),
+            };
+            let _ = writeln!(out, "| {}{kinds} | {count} |", class.title());
         }
     }
     out.push('\n');
@@ -150,7 +156,7 @@ fn example(change: &Change, class: Class) -> String {
     put_text(&mut out, "Before", change, |sample| sample.context.clone());
     put_text(&mut out, "Prompt", change, prompt);
     put_text(&mut out, "Expected", change, |sample| sample.expected.clone());
-    let lines = [answer_diff(change), fact_diff(change)].concat();
+    let lines = [answer_diff(change), fact_diff(change), course_diff(change)].concat();
     if !lines.is_empty() {
         let body = lines.join("\n");
         let fence = fence(&body);
@@ -205,6 +211,24 @@ fn answer_diff(change: &Change) -> Vec<String> {
     if lines.len() > MOST_LINES {
         lines.truncate(MOST_LINES);
         lines.push("  …".to_owned());
+    }
+    lines
+}
+
+/// What differs in how the answer was earned.
+fn course_diff(change: &Change) -> Vec<String> {
+    let Some(trajectory) = &change.trajectory else { return Vec::new() };
+    let mut lines = Vec::new();
+    let kinds: Vec<&str> = trajectory.kinds.iter().map(|kind| kind.as_str()).collect();
+    if !kinds.is_empty() {
+        lines.push(format!("  steps differ in {}", kinds.join(", ")));
+    }
+    for difference in trajectory.differences.iter().take(MOST_LINES) {
+        let attempt = difference.attempt.map(|attempt| format!("attempt {attempt}, ")).unwrap_or_default();
+        for (sign, side) in [('-', &difference.a), ('+', &difference.b)] {
+            let text = side.iter().map(|text| format!("{sign} {attempt}{}: {}", difference.kind, one_line(text, LINE)));
+            lines.extend(text);
+        }
     }
     lines
 }

@@ -24,7 +24,7 @@ pub use text::{Palette, TextStyle, text};
 use crate::text::one_line;
 
 use super::gate::p_text;
-use super::{CellDifference, CellSide, Comparison, Sample, Significance, Trajectories};
+use super::{CellDifference, CellSide, Comparison, Sample, Significance, Trajectories, TrajectoryKind};
 use crate::record::Score;
 
 /// `66.7 % of 3`, or a dash when nothing was scored.
@@ -39,6 +39,13 @@ fn pass_rate(side: &CellSide) -> String {
 /// The cells in which something changed.
 fn changed_cells(comparison: &Comparison) -> Vec<&CellDifference> {
     comparison.cells.iter().filter(|cell| cell.unchanged < cell.matched || cell.matched == 0).collect()
+}
+
+/// `tools 3, arguments 9`: in what trajectories differ, in a fixed order.
+pub(super) fn kind_counts(comparison: &Comparison) -> String {
+    let count =
+        |kind: TrajectoryKind| comparison.trajectory_kinds.get(kind.as_str()).map(|count| format!("{kind} {count}"));
+    TrajectoryKind::ALL.into_iter().filter_map(count).collect::<Vec<_>>().join(", ")
 }
 
 /// How a sample ended in a few words: its first verdict, or its status.

@@ -3,8 +3,11 @@
 use std::fmt::Write as _;
 
 use super::words::{Part, Tag, word_diff};
-use super::{changed_cells, notes, pass_rate, plural, significance_lines, verdict, verdict_of};
-use crate::diff::{Change, Class, Comparison, Excerpt, FileDifference, GateFailure, RunSide, Sample};
+use super::{changed_cells, kind_counts, notes, pass_rate, plural, significance_lines, verdict, verdict_of};
+use crate::diff::{
+    Change, Class, Comparison, Excerpt, FileDifference, GateFailure, RunSide, Sample, TrajectoryChange,
+    TrajectoryDifference, TrajectoryKind,
+};
 use crate::text::{one_line, visible};
 
 /// How to write for a terminal.
@@ -102,16 +105,19 @@ fn files(out: &mut String, files: &[FileDifference], style: TextStyle) {
 
 fn counts(out: &mut String, comparison: &Comparison, style: TextStyle) {
     let _ = writeln!(out, "\n{}", style.palette.paint(Ink::Bold, "samples"));
-    let mut row = |name: &str, count: u64, ink: Option<Ink>| {
+    let row = |out: &mut String, name: &str, count: u64, ink: Option<Ink>| {
         let line = format!("{name:<22}{count}");
         let _ = writeln!(out, "  {}", ink.map_or(line.clone(), |ink| style.palette.paint(ink, &line)));
     };
-    row("matched", comparison.matched, None);
-    row("unchanged", comparison.unchanged, None);
+    row(out, "matched", comparison.matched, None);
+    row(out, "unchanged", comparison.unchanged, None);
     for class in Class::ALL {
         let count = comparison.counts.of(class);
         if count > 0 {
-            row(class.title(), count, Some(ink_of(class)));
+            row(out, class.title(), count, Some(ink_of(class)));
+        }
+        if class == Class::TrajectoryChanged && !comparison.trajectory_kinds.is_empty() {
+            let _ = writeln!(out, "    {}", style.palette.paint(Ink::Faint, &kind_counts(comparison)));
         }
     }
 }
@@ -222,7 +228,34 @@ fn example(out: &mut String, change: &Change, class: Class, style: TextStyle) {
             line(out, name, &format!("{of_a} → {of_b}"), style);
         }
     }
+    if let Some(trajectory) = &change.trajectory {
+        course(out, trajectory, style);
+    }
     scores(out, a, b, style);
+}
+
+/// What differs in how the answer was earned.
+fn course(out: &mut String, change: &TrajectoryChange, style: TextStyle) {
+    let kinds: Vec<&str> = change.kinds.iter().map(|kind| kind.as_str()).collect();
+    if !kinds.is_empty() {
+        line(out, "steps", &format!("differ in {}", kinds.join(", ")), style);
+    }
+    // Those of a sample with one attempt stand above, as far as the record has them.
+    let is_above = |difference: &&TrajectoryDifference| {
+        difference.attempt.is_none() && matches!(difference.kind, TrajectoryKind::Turns | TrajectoryKind::Stop)
+    };
+    for difference in change.differences.iter().filter(|difference| !is_above(difference)) {
+        let attempt = difference.attempt.map(|attempt| format!("attempt {attempt}: ")).unwrap_or_default();
+        let side = |text: &Option<String>| text.clone().unwrap_or_else(|| "nothing".to_owned());
+        let (a, b) = (side(&difference.a), side(&difference.b));
+        let name = difference.kind.as_str();
+        if attempt.len() + a.len() + b.len() + 3 <= style.width - INDENT {
+            line(out, name, &format!("{attempt}{a} → {b}"), style);
+        } else {
+            line(out, name, &format!("A {attempt}{a}"), style);
+            line(out, "", &format!("B {attempt}{b}"), style);
+        }
+    }
 }
 
 /// A sample that only one run has.

@@ -3,6 +3,7 @@
 mod comparisons;
 mod formats;
 mod properties;
+mod trajectories;
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

@@ -83,7 +83,7 @@ fn canaries_in_argv_addresses_headers_and_variables_are_in_no_file() {
         // The directory's name holds the key: what was typed must not be stored.
         let dir = format!("run-{KEY}");
         let ran = env
-            .call(&["run", "suite.yaml", "--run-dir", &dir, "--allow-errors=0"])
+            .call(&["run", "suite.yaml", "--run-dir", &dir, "--allow-errors=0", "--cassette", "tape"])
             .env("OPENAI_API_KEY", KEY)
             .env("OPENAI_BASE_URL", &base)
             .env("HF_TOKEN", "canary-hub-0123456789")
@@ -95,9 +95,19 @@ fn canaries_in_argv_addresses_headers_and_variables_are_in_no_file() {
             continue;
         }
         assert_eq!(ran.code, 0, "{}", ran.stderr);
-        let files = env.tree(&dir);
+        let (files, tape) = (env.tree(&dir), env.tree("tape"));
         assert!(files.names().contains(&"report.replay.json".to_owned()), "{:?}", files.names());
-        for (name, bytes) in files.files() {
+        let unpacked: Vec<(String, Vec<u8>)> = tape
+            .files()
+            .into_iter()
+            .map(|(name, bytes)| match name.ends_with(".zst") {
+                true => (name, zstd::decode_all(bytes).unwrap()),
+                false => (name, bytes.to_vec()),
+            })
+            .collect();
+        assert_eq!(unpacked.len(), 3, "a header and two entries");
+        let unpacked = unpacked.iter().map(|(name, bytes)| (name.clone(), bytes.as_slice()));
+        for (name, bytes) in files.files().into_iter().chain(unpacked) {
             let text = String::from_utf8_lossy(bytes);
             for secret in [KEY, PASSWORD, QUERY, "canary", "user:"] {
                 assert!(!text.contains(secret), "{name} holds {secret}: {text}");

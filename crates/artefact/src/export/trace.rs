@@ -85,7 +85,7 @@ mod tests {
             Step::prompt(Role::User, "what?"),
             Step::model_output("Let me look.\n", None),
             Step::tool_call("file_read", &args).unwrap(),
-            Step::tool_result("file_read", b"1,2\n", Some("a.csv".to_owned()), false, None, None),
+            Step::tool_result("file_read", b"1,2\n", Some("a.csv"), false, None, None),
             Step::model_output("", None),
             Step::tool_result("x", "é".repeat(3000).as_bytes(), None, true, Some("timeout"), None),
             Step::prompt(Role::User, "Go on."),

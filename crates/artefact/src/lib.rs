@@ -8,6 +8,7 @@
 //! - [`stats`] intervals and tests, and the aggregation of records to a summary.
 //! - [`rebuild`] summary and report out of the records; [`report`] `report.html`.
 //! - [`diff`] two runs compared; [`validate`] one run checked.
+//! - [`export`] runs in the forms that others take.
 //! - [`replay`] whether the inputs that a witness names are the ones that are there.
 //! - [`scored`] what scoring given outputs came to.
 //! - [`verify`] the ladder: how far a stranger can trust a run.
@@ -24,6 +25,7 @@ mod axes;
 pub mod backfill;
 pub mod chunks;
 pub mod diff;
+pub mod export;
 pub mod lookup;
 pub mod manifest;
 pub mod number;

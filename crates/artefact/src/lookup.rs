@@ -85,7 +85,7 @@ impl LookupError {
 pub fn list(dir: &RunDir, which: Which, limit: usize) -> Result<Listing, LookupError> {
     let mut listing = Listing::default();
     each(dir, |glance, _, _| {
-        if which == Which::All || glance.outcome() != Outcome::Passed {
+        if which == Which::All || matches!(glance.outcome(), Outcome::Errored | Outcome::Failed) {
             listing.offer(glance, limit);
         }
         Ok(Flow::GoOn)
@@ -273,6 +273,7 @@ impl Glance<'_> {
             Outcome::Errored => "errored",
             Outcome::Failed => "failed",
             Outcome::Passed => "passed",
+            Outcome::Unscored => "unscored",
         };
         Listed { glance, key: self.key.clone().into_owned(), outcome, status: self.status }
     }

@@ -27,7 +27,7 @@ pub struct Summary {
     pub name: String,
     #[schemars(with = "String")]
     pub run_id: RunId,
-    /// What must be disclosed with the numbers; absent when there were no agents and no votes.
+    /// What must be disclosed with the numbers; absent when there were no agents, no votes and no GAIA.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<Disclosed>,
     pub schema_version: u32,
@@ -61,10 +61,17 @@ pub struct AnsweredBy {
 #[serde(deny_unknown_fields)]
 pub struct Counts {
     pub attempted: u64,
-    /// Without an answer or without a score.
+    /// Without an answer, or with one that could not be scored.
     pub errored: u64,
     pub passed: u64,
     pub scored: u64,
+}
+
+impl Counts {
+    /// Samples with an answer that nobody has a gold answer for: neither errored nor scored.
+    pub fn unscored(&self) -> u64 {
+        self.attempted.saturating_sub(self.errored).saturating_sub(self.scored)
+    }
 }
 
 /// A mean over items and how sure it is.

@@ -135,6 +135,9 @@ pub enum Command {
     /// `run --cassette DIR` fills one, `run --replay DIR` answers from it.
     #[command(subcommand)]
     Cassette(CassetteCommand),
+    /// Write a finished run in a form that others take
+    #[command(subcommand)]
+    Export(ExportCommand),
     /// Print a JSON Schema
     ///
     /// Without a name, lists the schemas there are.
@@ -700,6 +703,39 @@ pub struct MockProviderArgs {
     /// Stop when stdin closes, so that nothing stays behind when the caller ends
     #[arg(long)]
     pub exit_with_stdin: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ExportCommand {
+    /// Write the JSON lines that GAIA's leaderboard takes
+    ///
+    /// One line an item, in the run's order: `task_id`, `model_answer` and, where evidence was recorded,
+    /// `reasoning_trace`. An item without an answer has an empty one. How many there are goes to stderr.
+    ///
+    /// Exits 2 when the run is unfinished, was changed, or has more than one of what must be chosen.
+    Gaia(ExportGaiaArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct ExportGaiaArgs {
+    /// The run directory
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Write here instead of to stdout
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Whose answers, when the run has several tasks with GAIA's questions
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
+    /// Whose answers, when the run has several models
+    #[arg(long, value_name = "ID")]
+    pub model: Option<String>,
+    /// Under which condition, when the run has several
+    #[arg(long, value_name = "ID")]
+    pub condition: Option<String>,
+    /// Which sample of every item, counted from 0, when the run has several
+    #[arg(long, value_name = "N")]
+    pub sample: Option<u32>,
 }
 
 #[derive(Debug, Subcommand)]

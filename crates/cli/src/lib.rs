@@ -59,6 +59,7 @@ fn dispatch(cli: Cli, settings: &Settings) -> Result<Exit, Failure> {
         Command::Hash(args) => commands::hash::run(&args, settings),
         Command::MockProvider(args) => commands::mock_provider::run(args, settings),
         Command::Cassette(command) => commands::cassette::run(&command, settings),
+        Command::Export(command) => commands::export::run(&command, settings),
         Command::Schema(args) => commands::schema::run(&args, settings),
         Command::Completions(args) => commands::completions::run(&args, settings),
         Command::Man(args) => commands::man::run(&args, settings),

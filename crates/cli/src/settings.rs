@@ -145,10 +145,15 @@ impl Settings {
 
     /// Prints a result to stdout. A reader that has gone away is not a failure.
     pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
+        Ok(self.write(text.as_bytes())?)
+    }
+
+    /// [`Settings::print`] for one line of many.
+    pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let mut out = io::stdout().lock();
-        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        match out.write_all(bytes).and_then(|()| out.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            other => Ok(other?),
+            other => other,
         }
     }
 

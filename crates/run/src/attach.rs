@@ -1,6 +1,6 @@
 //! Files that rows name: hashed before anything is asked, sent with the last message of the user.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,16 +13,15 @@ use proofmark_artefact::suite::plan::{ScorerPlan, TaskPlan};
 use proofmark_canon::Digest;
 use proofmark_model::File;
 
-use crate::dataset::{DatasetError, Item, Prepared};
+use crate::dataset::{self, DatasetError, Item, Prepared};
 
 /// The largest attachment.
-const MAX_ATTACHMENT: u64 = 64 << 20;
+pub(crate) const MAX_ATTACHMENT: u64 = 64 << 20;
 
-/// Every attachment of a run by its path: what it is, not what it holds.
+/// Every attachment of a run by its path and the folder that the path starts at: what it is, not what it holds.
 #[derive(Debug, Default)]
 pub struct Attachments {
-    root: PathBuf,
-    files: BTreeMap<RelPath, Attachment>,
+    files: BTreeMap<(RelPath, PathBuf), Attachment>,
 }
 
 /// An attachment cannot be used.
@@ -63,40 +62,49 @@ impl Attachments {
         datasets: impl Iterator<Item = (&'a Prepared, bool)>,
         root: &Path,
     ) -> Result<Self, CollectAttachmentsError> {
-        let mut all = Self { root: root.to_owned(), files: BTreeMap::new() };
+        let mut all = Self::default();
         for (prepared, has_references) in datasets {
             for item in prepared.items()? {
                 let item = item?;
                 let reference = item.expected.as_str().filter(|_| has_references).and_then(|path| path.parse().ok());
                 for file in item.files {
-                    all.add(file.path)?;
+                    let pinned = prepared.attachments.get(&file.path).copied();
+                    all.add(file.path, &file.root, pinned)?;
                 }
                 // The scorer itself says what is wrong with one that cannot be read.
-                reference.map(|path| all.add(path)).and_then(Result::ok);
+                reference.map(|path| all.add(path, root, None)).and_then(Result::ok);
             }
         }
         Ok(all)
     }
 
-    fn add(&mut self, path: RelPath) -> Result<(), AttachError> {
-        if self.files.contains_key(&path) {
+    /// Hashes a file. One from the hub must be what was fetched.
+    fn add(&mut self, path: RelPath, root: &Path, pinned: Option<Digest>) -> Result<(), AttachError> {
+        let place = (path, root.to_owned());
+        if self.files.contains_key(&place) {
             return Ok(());
         }
-        let bytes = self.read(&path)?;
-        let facts = Attachment {
-            bytes: bytes.len() as u64,
-            digest: Digest::of(&bytes),
-            media_type: media_type(path.as_str()).to_owned(),
-            name: path.to_string(),
-        };
-        self.files.insert(path, facts);
+        let (path, _) = &place;
+        let bytes = read(path, root)?;
+        let digest = Digest::of(&bytes);
+        if let Some(expected) = pinned.filter(|expected| *expected != digest) {
+            return Err(AttachError::Changed { path: path.clone(), expected, found: digest });
+        }
+        let (name, media_type) = (path.to_string(), media_type(path.as_str()).to_owned());
+        self.files.insert(place, Attachment { bytes: bytes.len() as u64, digest, media_type, name });
         Ok(())
     }
 
-    /// What the manifest says of them.
+    fn facts(&self, file: &dataset::Attachment) -> Option<&Attachment> {
+        self.files.get(&(file.path.clone(), file.root.to_path_buf()))
+    }
+
+    /// What the manifest says of them. Where the folders are that hold them does not count.
     pub fn entries(&self) -> impl Iterator<Item = AssetEntry> {
-        self.files.iter().map(|(path, facts)| AssetEntry {
-            digest: facts.digest,
+        let named: BTreeSet<(&RelPath, Digest)> =
+            self.files.iter().map(|((path, _), facts)| (path, facts.digest)).collect();
+        named.into_iter().map(|(path, digest)| AssetEntry {
+            digest,
             mode: HashMode::Raw,
             path: path.to_string(),
             role: AssetRole::Attachment,
@@ -109,7 +117,7 @@ impl Attachments {
             return;
         }
         if let Some(message) = messages.iter_mut().rev().find(|message| message.role == Role::User) {
-            message.attachments = item.files.iter().filter_map(|file| self.files.get(&file.path).cloned()).collect();
+            message.attachments = item.files.iter().filter_map(|file| self.facts(file).cloned()).collect();
         }
     }
 
@@ -117,8 +125,8 @@ impl Attachments {
     pub(crate) fn bytes(&self, item: &Item) -> Result<Arc<[File]>, AttachError> {
         let mut files = Vec::with_capacity(item.files.len());
         for file in &item.files {
-            let Some(facts) = self.files.get(&file.path) else { continue };
-            let bytes = self.read(&file.path)?;
+            let Some(facts) = self.facts(file) else { continue };
+            let bytes = read(&file.path, &file.root)?;
             let (expected, found) = (facts.digest, Digest::of(&bytes));
             if expected != found {
                 return Err(AttachError::Changed { path: file.path.clone(), expected, found });
@@ -127,21 +135,21 @@ impl Attachments {
         }
         Ok(files.into())
     }
+}
 
-    fn read(&self, path: &RelPath) -> Result<Vec<u8>, AttachError> {
-        let full = path.under(&self.root);
-        let open_error = |source| AttachError::Open { path: path.clone(), source: Arc::new(source) };
-        let io_error = |source: io::Error| open_error(OpenError::Io { path: full.clone(), source });
-        // A link inside the folder may point anywhere; what is read must really be inside.
-        let real = full.canonicalize().map_err(io_error)?;
-        if !real.starts_with(self.root.canonicalize().map_err(io_error)?) {
-            return Err(AttachError::Outside { path: path.clone() });
-        }
-        if !real.is_file() {
-            return Err(open_error(OpenError::NotAFile(full.clone())));
-        }
-        read_bounded(&real, MAX_ATTACHMENT).map_err(open_error)
+fn read(path: &RelPath, root: &Path) -> Result<Vec<u8>, AttachError> {
+    let full = path.under(root);
+    let open_error = |source| AttachError::Open { path: path.clone(), source: Arc::new(source) };
+    let io_error = |source: io::Error| open_error(OpenError::Io { path: full.clone(), source });
+    // A link inside the folder may point anywhere; what is read must really be inside.
+    let real = full.canonicalize().map_err(io_error)?;
+    if !real.starts_with(root.canonicalize().map_err(io_error)?) {
+        return Err(AttachError::Outside { path: path.clone() });
     }
+    if !real.is_file() {
+        return Err(open_error(OpenError::NotAFile(full.clone())));
+    }
+    read_bounded(&real, MAX_ATTACHMENT).map_err(open_error)
 }
 
 /// Tells an agent which files are in its working directory.

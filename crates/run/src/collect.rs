@@ -222,6 +222,7 @@ impl Collector {
             usage: finished.usage,
             answered_by: finished.answered_by.as_deref(),
             scores: &finished.verdicts,
+            unscored: finished.status == Status::Success && finished.verdicts.is_empty(),
         })?;
         if let Some(selector) = &mut self.selector {
             let facts = report::Facts {

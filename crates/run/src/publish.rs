@@ -11,6 +11,7 @@ use proofmark_artefact::manifest::{
 use proofmark_artefact::record::Status;
 use proofmark_artefact::report;
 use proofmark_artefact::store::{AtomicFile, Claim, names};
+use proofmark_artefact::suite::config::Format;
 use proofmark_artefact::summary::Summary;
 use proofmark_artefact::witness::requests::RequestsError;
 use proofmark_artefact::yaml;
@@ -137,7 +138,11 @@ pub fn draft_manifest(ready: &Ready, version: &str, platform: &Platform) -> Mani
     let datasets = plan.tasks.iter().zip(&ready.datasets).map(|(task, prepared)| DatasetEntry {
         digest: prepared.digest,
         format: task.dataset.format.as_str().to_owned(),
-        path: task.dataset.path.as_ref().map(ToString::to_string),
+        path: task.dataset.path.as_ref().map(|path| match task.dataset.format {
+            // The suite names a folder; what was read is a file in it.
+            Format::Gaia => prepared.files.first().map_or_else(|| path.to_string(), |file| file.path.clone()),
+            _ => path.to_string(),
+        }),
         repo: task.dataset.repo.clone(),
         revision: task.dataset.revision.clone(),
         rows: prepared.rows,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proofmark_artefact::manifest::{AgentEntry, AssetEntry, Manifest, PriceEntry, ToolEntry};
 use proofmark_artefact::path::RelPath;
 use proofmark_artefact::suite::assets::{AssetError, AssetRole, Assets};
-use proofmark_artefact::suite::config::{Api, OutputKind, Runner};
+use proofmark_artefact::suite::config::{Api, Format, OutputKind, Runner};
 use proofmark_artefact::suite::identity::run_id;
 use proofmark_artefact::suite::load::{SuiteError, SuiteFile};
 use proofmark_artefact::suite::plan::{ModelPlan, Plan, ToolPlan};
@@ -202,7 +202,8 @@ impl Ready {
         let tool_world = proofmark_tool::Surroundings {
             variable: Arc::new(move |name| variable(name).and_then(|value| value.into_string().ok())),
             program_path: world.program_path.clone(),
-            suite_root: root.clone(),
+            // Programs of tools start in a folder of their own, where a relative path leads elsewhere.
+            suite_root: root.canonicalize().unwrap_or_else(|_| root.clone()),
             allow_unsandboxed: world.tools.allow_unsandboxed,
             hidden: world.tools.hidden.clone(),
             scratch: Some(world.surroundings.scratch.clone()),
@@ -343,7 +344,7 @@ impl Ready {
 
     /// Whether the number of attempts is part of what the numbers mean.
     pub(crate) fn discloses_votes(&self) -> bool {
-        self.has_agents()
+        self.has_agents() || self.plan.tasks.iter().any(|task| task.dataset.format == Format::Gaia)
     }
 
     /// Where tools are told that they may write.
@@ -435,7 +436,7 @@ fn find_root(suite_path: &Path, file: &SuiteFile, plan: &Plan, world: &World) ->
         return Ok(own);
     }
     let data: Vec<&RelPath> = plan.tasks.iter().filter_map(|task| task.dataset.path.as_ref()).collect();
-    let has_all = |root: &Path| data.iter().all(|path| path.under(root).is_file()) && Assets::load(plan, root).is_ok();
+    let has_all = |root: &Path| data.iter().all(|path| path.under(root).exists()) && Assets::load(plan, root).is_ok();
     let absolute = own.canonicalize().unwrap_or(own);
     let found = absolute.ancestors().find(|root| has_all(root));
     found.map(Path::to_owned).ok_or_else(|| ReadyError::NoRoot(suite_path.to_owned()))

@@ -6,6 +6,8 @@ use proofmark_artefact::record::{
     InputRef, Output, RECORD_SCHEMA, Record, RecordRef, SCORER_ERROR, SampleError, Score, Status, output_fingerprint,
 };
 use proofmark_artefact::stats::Verdict;
+use proofmark_artefact::suite::config::Format;
+use proofmark_artefact::suite::gaia;
 use proofmark_artefact::trajectory::{Step, Trajectory};
 use proofmark_canon::json::{self, EncodeError};
 use proofmark_canon::{Digest, RunId, SampleKey};
@@ -55,7 +57,7 @@ pub(crate) async fn finish_sample(
     let (output, finish_reason, mut error) = reply.into_parts();
     let mut scores = Vec::new();
     let mut program_failed = false;
-    if let Some(output) = &output {
+    if let Some(output) = output.as_ref().filter(|_| !is_unscored(ready, unit)) {
         match score_all(ready, scoring, unit, &key, request, output).await {
             Ok(all) => scores = all,
             // An answer that could not be scored is not an answer that failed: it has no score at all.
@@ -154,6 +156,13 @@ pub(crate) async fn finish_sample(
         trajectory,
         evidence_failed,
     })
+}
+
+/// Whether the item is one of a split whose gold answers nobody has: its samples are answered and not scored.
+fn is_unscored(ready: &Ready, unit: &Unit) -> bool {
+    let dataset = &ready.plan.tasks[unit.work.task].dataset;
+    let is_hidden = dataset.format == Format::Gaia && dataset.split.as_deref() == Some(gaia::HIDDEN_SPLIT);
+    is_hidden && unit.work.item.expected.is_null()
 }
 
 /// What came of asking.

@@ -15,7 +15,7 @@ use proofmark_artefact::witness::place::Surroundings;
 use proofmark_artefact::witness::redact::Redactor;
 use proofmark_artefact::witness::requests::RequestIds;
 use proofmark_artefact::witness::{
-    Facts, GitState, Ground, Invocation as Given, ModelFacts, TypedPath, build, markdown, pins, start,
+    Facts, GitState, Ground, HubAttachments, Invocation as Given, ModelFacts, TypedPath, build, markdown, pins, start,
 };
 use proofmark_canon::{Digest, json};
 use proofmark_model::Secret;
@@ -51,6 +51,7 @@ pub(crate) struct Witness {
     toolchain: String,
     suite: Digest,
     hub_files: Vec<Vec<HubFile>>,
+    hub_attachments: Vec<HubAttachments>,
     programs: Vec<(Role, String, Digest)>,
     models: Vec<ModelFacts>,
 }
@@ -105,6 +106,7 @@ impl Witness {
             toolchain: invocation.toolchain.clone(),
             suite: *suite,
             hub_files: hub_files(ready),
+            hub_attachments: hub_attachments(ready),
             programs: programs(ready),
             models: ready.models.iter().map(|model| model_facts(model.surroundings())).collect(),
         }
@@ -168,6 +170,7 @@ impl Witness {
             manifest,
             summary,
             hub_files: self.hub_files.clone(),
+            hub_attachments: self.hub_attachments.clone(),
             programs: self.programs.clone(),
             models: self.models.clone(),
             // There may be millions: they go straight from the telemetry to the file.
@@ -244,6 +247,18 @@ fn hub_files(ready: &Ready) -> Vec<Vec<HubFile>> {
         None => Vec::new(),
     });
     of_task.collect()
+}
+
+/// What came from the hub besides the rows.
+fn hub_attachments(ready: &Ready) -> Vec<HubAttachments> {
+    let mut all = Vec::new();
+    for (task, prepared) in ready.plan.tasks.iter().zip(&ready.datasets) {
+        let Some(repo) = task.dataset.repo.as_ref().filter(|_| !prepared.attachments.is_empty()) else { continue };
+        let files = prepared.attachments.iter();
+        let files = files.map(|(path, digest)| HubFile { path: path.to_string(), sha256: digest.hex() }).collect();
+        all.push(HubAttachments { repo: repo.clone(), revision: prepared.revision.clone(), files });
+    }
+    all
 }
 
 /// The files of a dataset of the hub, when they are exactly what its digest is of.

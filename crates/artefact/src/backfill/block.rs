@@ -64,7 +64,7 @@ pub fn build(facts: Reconstructed<'_>) -> Block {
             &|path| ground.path_of(path),
             None,
             (&facts.datasets, &facts.assets),
-            &facts.hub_files,
+            (&facts.hub_files, &[]),
             &facts.programs,
         ),
         invocations: Vec::new(),

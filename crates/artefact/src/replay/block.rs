@@ -294,8 +294,8 @@ impl<'a> At<'a> {
             path,
             hash: digest.ok_or_else(|| hash.misfit("`sha256:` and 64 lower-case hex digits"))?,
             mode,
-            // Only datasets come from the hub: a suite that says so is a file all the same.
-            hub: if role == "dataset" { self.of_hub()? } else { None },
+            // Only datasets and their attachments come from the hub: a suite that says so is a file all the same.
+            hub: if matches!(role, "dataset" | "attachment") { self.of_hub()? } else { None },
         })
     }
 

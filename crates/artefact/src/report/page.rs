@@ -92,6 +92,9 @@ fn header(html: &mut Html, manifest: &Manifest, summary: &Summary, selection: &S
     fact("Passed", &count(totals.counts.passed));
     fact("Failed", &count(totals.counts.scored.saturating_sub(totals.counts.passed)));
     fact("No score", &count(totals.counts.errored));
+    if totals.counts.unscored() > 0 {
+        fact("Unscored", &count(totals.counts.unscored()));
+    }
     fact("Items", &count(totals.items));
     fact("Tasks", &count(manifest.tasks.len() as u64));
     fact("Models", &count(manifest.models.len() as u64));
@@ -129,6 +132,10 @@ fn notices(html: &mut Html, manifest: &Manifest, summary: &Summary) {
         });
         html.raw(" no score.</strong> Means and intervals below are over scored samples only. ");
         html.raw("<a href=\"#errors\">See the errors</a>.</p>\n");
+    }
+    if counts.unscored() > 0 {
+        html.raw("<p class=\"notice\"><strong>").text(&counted(counts.unscored(), "sample is", "samples are"));
+        html.raw(" unscored:</strong> answered, but nobody here has the gold answers. They count in no mean.</p>\n");
     }
     for row in summary.answered_by.iter().take(20) {
         let asked = manifest.models.iter().find(|model| model.id == row.model);

@@ -54,7 +54,7 @@ pub(super) fn headline(html: &mut Html, manifest: &Manifest, summary: &Summary) 
         table::head(html, &entry.model, first);
         table::name(html, &entry.condition);
         let is_baseline = manifest.conditions.requested.len() > 1 && baseline == Some(&entry.condition);
-        table::estimate(html, entry.estimate.as_ref(), |html| {
+        table::estimate(html, entry.estimate.as_ref(), &entry.counts, |html| {
             chart::estimate(html, entry.estimate.as_ref(), is_baseline);
         });
         table::counts(html, &entry.counts);

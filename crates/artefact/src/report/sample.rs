@@ -9,22 +9,25 @@ use crate::text::excerpt;
 /// What a sample came to, in the order in which the report prefers to show them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
-    /// Without an answer or without a score.
+    /// Without an answer, or with one that could not be scored.
     Errored,
     /// The task's first scorer said no.
     Failed,
     /// The task's first scorer said yes.
     Passed,
+    /// Answered, but there is no gold answer.
+    Unscored,
 }
 
 impl Outcome {
-    pub const ALL: [Self; 3] = [Self::Errored, Self::Failed, Self::Passed];
+    pub const ALL: [Self; 4] = [Self::Errored, Self::Failed, Self::Passed, Self::Unscored];
 
     /// `passed` is the verdict of the task's first scorer, when there is one.
     pub fn of(status: Status, passed: Option<bool>) -> Self {
         match (status, passed) {
             (Status::Success, Some(true)) => Self::Passed,
             (Status::Success, Some(false)) => Self::Failed,
+            (Status::Success, None) => Self::Unscored,
             _ => Self::Errored,
         }
     }
@@ -233,8 +236,9 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_a_verdict_counts_as_an_error() {
-        assert_eq!(Outcome::of(Status::Success, None), Outcome::Errored);
+    fn an_answer_without_a_verdict_is_unscored_and_an_error_never_passes() {
+        assert_eq!(Outcome::of(Status::Success, None), Outcome::Unscored);
+        assert_eq!(Outcome::of(Status::Error, None), Outcome::Errored);
         assert_eq!(Outcome::of(Status::Timeout, Some(true)), Outcome::Errored);
         assert_eq!(Outcome::of(Status::Success, Some(false)), Outcome::Failed);
     }

@@ -30,7 +30,7 @@ pub(super) fn section(
     html.raw("<section id=\"samples\">\n<h2>Samples</h2>\n");
     intro(html, selection, timelines);
     if selection.shown() > 0 {
-        controls(html, manifest);
+        controls(html, manifest, selection);
     }
     for outcome in Outcome::ALL {
         let (shown, seen) = selection.share(outcome);
@@ -88,9 +88,11 @@ fn intro(html: &mut Html, selection: &Selection, timelines: &Timelines) {
                 (true, Outcome::Errored) => counted(seen, "error", "errors"),
                 (true, Outcome::Failed) => counted(seen, "failure", "failures"),
                 (true, Outcome::Passed) => counted(seen, "pass", "passes"),
+                (true, Outcome::Unscored) => format!("{} unscored", count(seen)),
                 (false, Outcome::Errored) => format!("{} of {}", count(shown), counted(seen, "error", "errors")),
                 (false, Outcome::Failed) => format!("{} of {}", count(shown), counted(seen, "failure", "failures")),
                 (false, Outcome::Passed) => format!("{} of {}", count(shown), counted(seen, "pass", "passes")),
+                (false, Outcome::Unscored) => format!("{} of {} unscored", count(shown), count(seen)),
             };
             html.text(&words);
             before = true;
@@ -111,7 +113,7 @@ fn intro(html: &mut Html, selection: &Selection, timelines: &Timelines) {
     html.raw("<p class=\"print quiet\">On paper only the samples that were open are shown.</p>\n");
 }
 
-fn controls(html: &mut Html, manifest: &Manifest) {
+fn controls(html: &mut Html, manifest: &Manifest, selection: &Selection) {
     html.raw("<form id=\"filter\" hidden>\n<label class=\"search\">Search<input type=\"search\" name=\"text\" ");
     html.raw("placeholder=\"prompt, answer, id, explanation\" autocomplete=\"off\" spellcheck=\"false\"></label>\n");
     menu(html, "Task", "task", manifest.tasks.iter().map(|task| task.id.as_str()));
@@ -119,7 +121,11 @@ fn controls(html: &mut Html, manifest: &Manifest) {
     menu(html, "Condition", "condition", manifest.conditions.requested.iter().map(String::as_str));
     html.raw("<label>Outcome<select name=\"outcome\"><option value=\"\">any</option>");
     html.raw("<option value=\"errored\">error</option><option value=\"failed\">fail</option>");
-    html.raw("<option value=\"passed\">pass</option></select></label>\n");
+    html.raw("<option value=\"passed\">pass</option>");
+    if selection.share(Outcome::Unscored).1 > 0 {
+        html.raw("<option value=\"unscored\">unscored</option>");
+    }
+    html.raw("</select></label>\n");
     html.raw("<label class=\"check\"><input type=\"checkbox\" name=\"bad\"> Only failures and errors</label>\n");
     html.raw("<span class=\"buttons\"><button type=\"button\" name=\"open\">Open all</button>");
     html.raw("<button type=\"button\" name=\"close\">Close all</button><button type=\"reset\">Reset</button></span>\n");
@@ -152,6 +158,7 @@ fn entry(
         Outcome::Errored => ("errored", error_mark(sample.status)),
         Outcome::Failed => ("failed", "fail"),
         Outcome::Passed => ("passed", "pass"),
+        Outcome::Unscored => ("unscored", "unscored"),
     };
     html.raw("<details class=\"sample\"").attr("id", &anchor(sample)).attr("data-outcome", outcome);
     html.attr("data-task", &sample.task.to_string()).attr("data-model", &sample.model.to_string());
@@ -311,12 +318,13 @@ fn plural(outcome: Outcome) -> &'static str {
         Outcome::Errored => "Errors",
         Outcome::Failed => "Failures",
         Outcome::Passed => "Passes",
+        Outcome::Unscored => "Unscored",
     }
 }
 
 fn error_mark(status: Status) -> &'static str {
     match status {
-        Status::Success => "no score",
+        Status::Success => "unscored",
         Status::Error => "error",
         Status::Timeout => "timeout",
         Status::RateLimited => "limited",

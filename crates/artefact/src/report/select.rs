@@ -86,10 +86,10 @@ pub struct Selector {
     sizes: [usize; 2],
     quota: u32,
     /// How many candidates of each outcome a cell has had; what lies beyond the quota is not counted.
-    cells: Vec<[u32; 3]>,
+    cells: Vec<[u32; 4]>,
     /// The kept samples with their cells, best first.
     kept: BTreeMap<(Outcome, u64), (usize, Sample)>,
-    seen: [u64; 3],
+    seen: [u64; 4],
     errors: Vec<ErrorGroup>,
     other_errors: u64,
 }
@@ -103,7 +103,7 @@ pub struct Selection {
     pub(super) errors: Vec<ErrorGroup>,
     /// Samples whose error belongs to no group, because there are too many classes.
     pub(super) other_errors: u64,
-    pub(super) seen: [u64; 3],
+    pub(super) seen: [u64; 4],
     pub(super) limits: Limits,
     pub(super) quota: u32,
 }
@@ -144,9 +144,9 @@ impl Selector {
             limits,
             sizes: [models, conditions],
             quota: u32::try_from((limits.samples / cells).max(4)).unwrap_or(u32::MAX),
-            cells: vec![[0; 3]; cells.min(MAX_CELLS)],
+            cells: vec![[0; 4]; cells.min(MAX_CELLS)],
             kept: BTreeMap::new(),
-            seen: [0; 3],
+            seen: [0; 4],
             errors: Vec::new(),
             other_errors: 0,
         }
@@ -206,7 +206,7 @@ impl Selector {
             had[outcome as usize] += 1;
             // The cell may now have one too many: the last one of its worst outcome.
             if had.iter().sum::<u32>() > self.quota {
-                let worst = if had[2] > 0 { Outcome::Passed } else { Outcome::Failed };
+                let worst = Outcome::ALL.into_iter().rfind(|one| had[*one as usize] > 0).unwrap_or(Outcome::Failed);
                 had[worst as usize] -= 1;
                 // It may be gone already, for want of room; what is kept of a cell's outcome is its beginning.
                 let of_cell = self.kept.range((worst, 0)..=(worst, u64::MAX)).filter(|(_, kept)| kept.0 == cell);

@@ -113,7 +113,7 @@ pub(super) fn plot(html: &mut Html, draw: impl FnOnce(&mut Html)) {
 }
 
 /// Writes mean, drawing and interval.
-pub(super) fn estimate(html: &mut Html, estimate: Option<&Estimate>, draw: impl FnOnce(&mut Html)) {
+pub(super) fn estimate(html: &mut Html, estimate: Option<&Estimate>, counts: &Counts, draw: impl FnOnce(&mut Html)) {
     match estimate {
         Some(estimate) => {
             score(html, &number::mean(estimate.mean));
@@ -121,7 +121,7 @@ pub(super) fn estimate(html: &mut Html, estimate: Option<&Estimate>, draw: impl 
             number(html, "interval", &interval(&estimate.interval));
         }
         None => {
-            score(html, "no score");
+            score(html, if counts.unscored() > 0 { "unscored" } else { "no score" });
             plot(html, draw);
             number(html, "interval", "\u{2013}");
         }

@@ -78,7 +78,8 @@ fn task(html: &mut Html, cells: &[Cell], over_all: Option<&TaskRow>, open: bool)
             table::head(html, scorer, at == 0);
             table::name(html, &cell.model);
             table::name(html, &cell.condition);
-            table::estimate(html, cell.estimate.as_ref(), |html| chart::bar(html, cell.estimate.as_ref()));
+            let bar = |html: &mut Html| chart::bar(html, cell.estimate.as_ref());
+            table::estimate(html, cell.estimate.as_ref(), &cell.counts, bar);
             table::counts(html, &cell.counts);
             html.raw("</tr>\n");
         }

@@ -4,7 +4,8 @@
 //! starts: only the current item's sums are held, then they become one value an arm and scorer. What
 //! grows with a run are counts.
 //!
-//! - A sample without scores is *errored*; all others are *scored*.
+//! - A sample without scores is *errored*, unless it has an answer and there is no gold answer to score it by: then it
+//!   is *unscored*. All others are *scored*.
 //! - A cell's values are the means of its items over their scored samples.
 //! - A model's row holds the values of its tasks' primary cells side by side: every item of every task
 //!   weighs the same.
@@ -325,6 +326,7 @@ mod tests {
                 usage,
                 answered_by: None,
                 scores: &scores,
+                unscored: false,
             };
             aggregator.push(&facts).unwrap();
         }
@@ -539,6 +541,7 @@ mod tests {
             usage: Usage::default(),
             answered_by: None,
             scores: &one,
+            unscored: false,
         };
         aggregator.push(&good).unwrap();
         let before = aggregator.clone();
@@ -562,7 +565,16 @@ mod tests {
         for item in 0..3 {
             let usage = Usage { input_tokens: u64::MAX, output_tokens: 1 << 52 };
             aggregator
-                .push(&Facts { task: 0, item, model: 0, condition: 0, usage, answered_by: None, scores: &[] })
+                .push(&Facts {
+                    task: 0,
+                    item,
+                    model: 0,
+                    condition: 0,
+                    usage,
+                    answered_by: None,
+                    scores: &[],
+                    unscored: false,
+                })
                 .unwrap();
         }
         let summary = aggregator.finish();

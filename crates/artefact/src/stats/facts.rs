@@ -9,6 +9,7 @@ use proofmark_canon::RunId;
 use crate::axes::Axes;
 use crate::manifest::{Manifest, PriceEntry};
 use crate::record::{Record, Score, Status, Usage};
+use crate::suite::config::Format;
 use crate::suite::plan::Plan;
 use crate::summary::Disclosed;
 use crate::text::excerpt;
@@ -49,7 +50,7 @@ impl Shape {
             prices,
             conditions: plan.conditions.iter().map(|condition| condition.id.clone()).collect(),
             disclosed: disclosed(
-                plan.tasks.iter().any(|task| task.solver.is_some()),
+                plan.tasks.iter().any(|task| task.solver.is_some() || task.dataset.format == Format::Gaia),
                 plan.sampling.voting_attempts,
                 plan.tasks.iter().map(|task| (task.id.clone(), task.dataset.split.clone())).collect(),
             ),
@@ -66,7 +67,8 @@ impl Shape {
             prices: manifest.models.iter().map(|model| model.price.clone()).collect(),
             conditions: manifest.conditions.requested.clone(),
             disclosed: disclosed(
-                manifest.tasks.iter().any(|task| task.agent.is_some()),
+                manifest.tasks.iter().any(|task| task.agent.is_some())
+                    || manifest.datasets.iter().any(|dataset| dataset.format == Format::Gaia.as_str()),
                 manifest.sampling.voting_attempts.unwrap_or(1),
                 manifest.datasets.iter().map(|dataset| (dataset.task.clone(), dataset.split.clone())).collect(),
             ),
@@ -74,9 +76,9 @@ impl Shape {
     }
 }
 
-/// Numbers of agents, votes and named splits come with how they were had.
-fn disclosed(has_agents: bool, voting_attempts: u32, splits: BTreeMap<String, Option<String>>) -> Option<Disclosed> {
-    let is_plain = !has_agents && voting_attempts == 1;
+/// Numbers of agents, of votes and of GAIA, one of whose splits is public, come with how they were had.
+fn disclosed(must_be: bool, voting_attempts: u32, splits: BTreeMap<String, Option<String>>) -> Option<Disclosed> {
+    let is_plain = !must_be && voting_attempts == 1;
     (!is_plain).then_some(Disclosed { splits, voting_attempts })
 }
 
@@ -93,6 +95,8 @@ pub struct Facts<'a> {
     pub answered_by: Option<&'a str>,
     /// One verdict a scorer of the task, or none when the sample has no answer or no score.
     pub scores: &'a [Verdict],
+    /// Whether there are no scores because there is no gold answer, and nothing went wrong.
+    pub unscored: bool,
 }
 
 /// What one scorer said.
@@ -189,7 +193,8 @@ impl<'s> FactsReader<'s> {
         }
         self.last = Some(place);
         let answered_by = record.output.as_ref().and_then(|output| output.answered_by.as_deref());
-        Ok(Facts { task, item, model, condition, usage: record.usage, answered_by, scores: &self.verdicts })
+        let unscored = record.status == Status::Success && self.verdicts.is_empty();
+        Ok(Facts { task, item, model, condition, usage: record.usage, answered_by, scores: &self.verdicts, unscored })
     }
 
     fn read_scores(&mut self, task: &TaskShape, record: &Record) -> Result<(), FactsError> {

@@ -44,6 +44,7 @@ impl TaskTally {
 pub(super) struct ArmTally {
     attempted: u64,
     scored: u64,
+    unscored: u64,
     pub(super) usage: Usage,
     pub(super) scorers: Vec<ScorerTally>,
     pub(super) against_baseline: Paired,
@@ -60,6 +61,7 @@ impl ArmTally {
     pub(super) fn add(&mut self, facts: &Facts<'_>) {
         self.attempted += 1;
         self.scored += u64::from(!facts.scores.is_empty());
+        self.unscored += u64::from(facts.unscored && facts.scores.is_empty());
         add_usage(&mut self.usage, facts.usage);
         for (scorer, verdict) in self.scorers.iter_mut().zip(facts.scores) {
             scorer.passed += u64::from(verdict.passed);
@@ -67,7 +69,7 @@ impl ArmTally {
     }
 
     pub(super) fn counts(&self, scorer: &ScorerTally) -> Counts {
-        let errored = self.attempted - self.scored;
+        let errored = self.attempted - self.scored - self.unscored;
         Counts { attempted: self.attempted, errored, passed: scorer.passed, scored: self.scored }
     }
 
@@ -78,6 +80,7 @@ impl ArmTally {
     fn merge(&mut self, other: &Self) {
         self.attempted += other.attempted;
         self.scored += other.scored;
+        self.unscored += other.unscored;
         add_usage(&mut self.usage, other.usage);
         for (ours, theirs) in self.scorers.iter_mut().zip(&other.scorers) {
             ours.passed += theirs.passed;

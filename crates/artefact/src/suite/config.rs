@@ -315,25 +315,29 @@ pub struct Task {
 #[serde(deny_unknown_fields)]
 pub struct Dataset {
     pub format: Format,
-    /// The file, for `jsonl`, `csv` and `parquet`.
+    /// The file, for `jsonl`, `csv` and `parquet`; the folder that holds `2023/`, for `gaia`.
     #[serde(default)]
     pub path: Option<RelPath>,
     /// The rows themselves, for `inline`.
     #[serde(default)]
     #[schemars(with = "Option<Vec<serde_json::Map<String, serde_json::Value>>>")]
     pub rows: Option<Vec<Value>>,
-    /// `owner/name` on the hub, for `hf`.
+    /// `owner/name` on the hub, for `hf` and `gaia`.
     #[serde(default)]
     pub repo: Option<String>,
     /// A commit, tag or branch on the hub. Required for `hf` unless `dataset_hash` is given or strictness is off.
     #[serde(default)]
     pub revision: Option<String>,
-    /// The configuration (subset) on the hub.
+    /// The configuration (subset) on the hub. For `gaia`: `2023_all` or `2023_level1` to `2023_level3`. Default for
+    /// `gaia`: `2023_all`.
     #[serde(default)]
     pub config: Option<String>,
-    /// The split on the hub. Default: `test`.
+    /// The split on the hub. Default: `test`; for `gaia` `validation`, because `test` has no gold answers.
     #[serde(default)]
     pub split: Option<String>,
+    /// For `gaia`: only questions of these levels, from 1 to 3. Default: all.
+    #[serde(default)]
+    pub level: Option<Vec<u32>>,
     /// Files of the hub repository to read instead of those found by config and split.
     #[serde(default)]
     pub data_files: Option<Vec<String>>,
@@ -386,6 +390,8 @@ pub enum Format {
     Inline,
     /// A dataset of the Hugging Face hub.
     Hf,
+    /// GAIA in its published layout, in a folder or on the hub.
+    Gaia,
 }
 
 impl Format {
@@ -397,6 +403,7 @@ impl Format {
             Self::Parquet => "parquet",
             Self::Inline => "inline",
             Self::Hf => "hf",
+            Self::Gaia => "gaia",
         }
     }
 }
@@ -538,7 +545,7 @@ pub enum Scorer {
         #[serde(default)]
         match_target: Option<bool>,
     },
-    /// GAIA's official quasi-exact match.
+    /// GAIA's official quasi-exact match, of what follows the last `FINAL ANSWER:` when the answer has one.
     Gaia {
         #[serde(default)]
         name: Option<String>,

@@ -161,6 +161,9 @@ pub struct DatasetPlan {
     pub revision: Option<String>,
     pub config: Option<String>,
     pub split: Option<String>,
+    /// For `gaia`. Left out when all levels are wanted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub level: Vec<u32>,
     pub data_files: Option<Vec<String>>,
     /// What was read. `None` until the data has been read once; never `None` in a plan that runs.
     pub dataset_hash: Option<Digest>,

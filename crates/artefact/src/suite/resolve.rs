@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use proofmark_canon::Map;
 
 use super::config::{self, Api, Conditions, Format, Limits, OutputKind, Price, Scorer, Shuffle, Suite};
+use super::gaia;
 use super::plan::{
     ConditionPlan, DatasetPlan, DeterminismPlan, EvidencePlan, ModelPlan, Plan, RESOLVED_MARK, SamplingPlan,
     ScorerPlan, TaskPlan, ToolPlan,
@@ -339,22 +340,27 @@ fn resolve_tasks(
         {
             problems.push(Problem::at(place.key("prompt"), "a chat prompt needs at least one message"));
         }
-        plans.push(TaskPlan {
+        let format = dataset.format;
+        let mut plan = TaskPlan {
             id: task.id,
             dataset,
             brief: task.brief,
             prompt: task.prompt.unwrap_or_else(|| PromptSource::Text(TextSource::Inline("{{ input }}".to_owned()))),
             system: task.system,
-            solver: task.solver.map(|solver| resolve_solver(solver, &place.key("solver"), problems)),
+            solver: task.solver.map(|solver| resolve_solver(solver, format, &place.key("solver"), problems)),
             tools: resolve_tools(task.tools.unwrap_or_default(), &place.key("tools"), problems),
             scorers,
-        });
+        };
+        if format == Format::Gaia {
+            gaia::fill_system(&mut plan);
+        }
+        plans.push(plan);
     }
     plans
 }
 
 fn resolve_dataset(
-    dataset: config::Dataset,
+    mut dataset: config::Dataset,
     place: &Place,
     seed: u64,
     strict: bool,
@@ -362,17 +368,22 @@ fn resolve_dataset(
 ) -> DatasetPlan {
     let name = dataset.format.as_str();
     let is_file = matches!(dataset.format, Format::Jsonl | Format::Csv | Format::Parquet);
-    let is_hub = dataset.format == Format::Hf;
+    let is_gaia = dataset.format == Format::Gaia;
+    let is_hub = dataset.format == Format::Hf || (is_gaia && dataset.repo.is_some());
+    if is_gaia {
+        gaia::fill_dataset(&mut dataset, place, problems);
+    }
     // Which keys a format has, and whether it cannot do without.
     let keys = [
-        ("path", dataset.path.is_some(), is_file, is_file),
+        ("path", dataset.path.is_some(), is_file || is_gaia, is_file),
         ("rows", dataset.rows.is_some(), dataset.format == Format::Inline, dataset.format == Format::Inline),
         ("repo", dataset.repo.is_some(), is_hub, is_hub),
         ("revision", dataset.revision.is_some(), is_hub, false),
-        ("config", dataset.config.is_some(), is_hub, false),
+        ("config", dataset.config.is_some(), is_hub || is_gaia, false),
+        ("level", dataset.level.is_some(), is_gaia, false),
         // A local file may say which split it is; only the hub needs it to find files.
         ("split", dataset.split.is_some(), true, false),
-        ("data_files", dataset.data_files.is_some(), is_hub, false),
+        ("data_files", dataset.data_files.is_some(), dataset.format == Format::Hf, false),
         ("delimiter", dataset.delimiter.is_some(), dataset.format == Format::Csv, false),
     ];
     for (key, given, belongs, needed) in keys {
@@ -406,6 +417,7 @@ fn resolve_dataset(
         revision: dataset.revision,
         config: dataset.config,
         split: dataset.split.or_else(|| is_hub.then(|| "test".to_owned())),
+        level: dataset.level.unwrap_or_default(),
         data_files: dataset.data_files,
         dataset_hash: dataset.dataset_hash,
         id: dataset.id,

@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::config::Format;
+use super::gaia;
 use super::problem::{Place, Problem};
 use crate::path::RelPath;
 
@@ -376,7 +378,7 @@ impl AgentToolPlan {
 }
 
 /// Fills in every default and checks what the types cannot.
-pub(super) fn resolve_solver(solver: Solver, place: &Place, problems: &mut Vec<Problem>) -> SolverPlan {
+pub(super) fn resolve_solver(solver: Solver, format: Format, place: &Place, problems: &mut Vec<Problem>) -> SolverPlan {
     let Solver::Agent { tools, protocol, max_turns, max_tool_calls, max_tokens, timeout, final_answer, on_overflow } =
         solver;
     let mut refuse = |key: &str, what: &str| problems.push(Problem::at(place.key(key), format!("expected {what}")));
@@ -407,8 +409,10 @@ pub(super) fn resolve_solver(solver: Solver, place: &Place, problems: &mut Vec<P
         plans.push(plan);
     }
     let has_submit = plans.iter().any(|tool| matches!(tool, AgentToolPlan::Submit {}));
-    let final_answer =
-        final_answer.unwrap_or_else(|| FinalAnswer { pattern: None, tool: has_submit.then(|| "submit".to_owned()) });
+    let final_answer = final_answer.unwrap_or_else(|| match format {
+        Format::Gaia => gaia::default_answer(has_submit),
+        _ => FinalAnswer { pattern: None, tool: has_submit.then(|| "submit".to_owned()) },
+    });
     check_final_answer(&final_answer, has_submit, &place.key("final_answer"), problems);
     SolverPlan::Agent {
         tools: plans,

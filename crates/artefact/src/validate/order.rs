@@ -116,7 +116,8 @@ impl<'m> Order<'m> {
         let (task, model, condition) = (fact.task, fact.model, fact.condition);
         if let Some(aggregator) = &mut self.aggregator {
             let (item, usage, answered_by) = (self.item_number, fact.usage, fact.answered_by.as_deref());
-            let facts = Facts { task, item, model, condition, usage, answered_by, scores };
+            let unscored = fact.unscored;
+            let facts = Facts { task, item, model, condition, usage, answered_by, scores, unscored };
             self.in_order &= aggregator.push(&facts).is_ok();
         }
         Ok(())

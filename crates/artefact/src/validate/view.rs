@@ -19,8 +19,9 @@ pub(super) struct RecordView<'a> {
     pub(super) condition: Text<'a>,
     #[serde(borrow, deserialize_with = "present")]
     pub(super) error: Option<ErrorView<'a>>,
-    #[serde(rename = "expected")]
-    _expected: IgnoredAny,
+    /// Whether there is a gold answer.
+    #[serde(deserialize_with = "present")]
+    pub(super) expected: Option<IgnoredAny>,
     #[serde(borrow, deserialize_with = "present")]
     pub(super) finish_reason: Option<Text<'a>>,
     #[serde(rename = "input")]
@@ -202,6 +203,7 @@ mod tests {
             "schema_version": 1, "scores": [{"explanation": "e", "passed": true, "scorer": "s", "value": 0.5}],
             "seed": 1, "started_at": "s", "status": "error", "task": "t", "tool_calls": 0, "turns": 0,
             "usage": {"input_tokens": 1, "output_tokens": 2},
+            "voting": {"answers": ["a", null], "chosen": 0, "rule": "majority", "votes": 1},
         })
     }
 
@@ -209,7 +211,8 @@ mod tests {
     const ANYTHING: [&str; 2] = ["arguments", "expected"];
 
     /// Fields below the top that are left out when there is nothing to say.
-    const OPTIONAL: [&str; 7] = ["answered_by", "attachments", "images", "logprobs", "reasoning", "tool_calls", "top"];
+    const OPTIONAL: [&str; 8] =
+        ["answered_by", "attachments", "chosen", "images", "logprobs", "reasoning", "tool_calls", "top"];
 
     fn view_reads(value: &Value) -> bool {
         let text = value.to_string();
@@ -270,7 +273,7 @@ mod tests {
                 let mut changed = sample.clone();
                 let object = changed.pointer_mut(pointer).unwrap().as_object_mut().unwrap();
                 let was = object.remove(&name).unwrap();
-                let may_miss = OPTIONAL.contains(&name.as_str()) && pointer.len() > 1;
+                let may_miss = name == "voting" || (OPTIONAL.contains(&name.as_str()) && pointer.len() > 1);
                 assert_eq!(view_reads(&changed), may_miss, "without {pointer}/{name}");
                 assert!(!may_miss || serde_json::from_value::<Record>(changed.clone()).is_ok(), "{pointer}/{name}");
                 let object = changed.pointer_mut(pointer).unwrap().as_object_mut().unwrap();

@@ -2,6 +2,7 @@
 //!
 //! No digest pins the sidecar. What it says stands somewhere else too, most of it in two places, and every place is asked.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -10,15 +11,15 @@ use proofmark_canon::{Digest, json};
 
 use super::inventory::Inventory;
 use super::ladder::Check;
-use crate::manifest::{AssetEntry, AssetRole, Manifest};
+use crate::manifest::{AssetEntry, AssetRole, DatasetEntry, Manifest};
 use crate::replay::{Status, markdown::MAX_MARKDOWN};
 use crate::store::{names, read_bounded};
 use crate::summary::Summary;
 use crate::text::excerpt;
 use crate::validate::{Small, validate_small};
-use crate::witness::block::{Input, ModelEntry, Role, Start};
+use crate::witness::block::{HubFile, Input, ModelEntry, Role, Start};
 use crate::witness::requests::RequestIds;
-use crate::witness::{Block, build, markdown};
+use crate::witness::{Block, HubAttachments, build, markdown};
 
 /// Checks the small files by themselves and the sidecar against all of them. Returns the manifest too.
 pub(super) fn check(dir: &Path, block: &Block, inventory: &Inventory, version: &str) -> (Option<Manifest>, Vec<Check>) {
@@ -163,8 +164,9 @@ fn first_other_input(block: &Block, manifest: &Manifest) -> Option<usize> {
         .map(|dataset| if dataset.repo.is_some() { hub_files(dataset.digest) } else { Vec::new() })
         .collect();
     let outputs = block.inputs.iter().find(|input| input.role == Role::Outputs).and_then(|input| input.path.clone());
-    let expected =
-        build::inputs(block.kind, &block.suite, &path_of, outputs, (&manifest.datasets, &manifest.assets), &hub, &[]);
+    let attached = hub_attachments(block, manifest);
+    let listed = (manifest.datasets.as_slice(), manifest.assets.as_slice());
+    let expected = build::inputs(block.kind, &block.suite, &path_of, outputs, listed, (&hub, &attached), &[]);
     let is_program = |input: &Input| {
         matches!(input.role, Role::Model | Role::Scorer) && input.path.is_some() && input.repo.is_none()
     };
@@ -175,10 +177,28 @@ fn first_other_input(block: &Block, manifest: &Manifest) -> Option<usize> {
     })
 }
 
+/// What the block says of attachments from the hub, as far as the manifest has the dataset and every one of the files.
+fn hub_attachments(block: &Block, manifest: &Manifest) -> Vec<HubAttachments> {
+    let assets = manifest.assets.iter().filter(|asset| asset.role == AssetRole::Attachment);
+    let known: BTreeSet<(&str, String)> = assets.map(|asset| (asset.path.as_str(), asset.digest.hex())).collect();
+    let said = block.inputs.iter().filter(|input| input.role == Role::Attachment).filter_map(|input| {
+        let repo = input.repo.clone()?;
+        let is_dataset = |dataset: &DatasetEntry| dataset.repo == input.repo && dataset.revision == input.revision;
+        let is_file = |file: &HubFile| known.contains(&(file.path.as_str(), file.sha256.clone()));
+        let is_known = manifest.datasets.iter().any(is_dataset) && input.files.iter().all(is_file);
+        is_known.then(|| HubAttachments { repo, revision: input.revision.clone(), files: input.files.clone() })
+    });
+    said.collect()
+}
+
 /// Where the suite's own paths start below the root of the block: the two differ when a suite stands beside its files.
 pub(super) fn prefix(block: &Block, manifest: &Manifest) -> String {
     let of_datasets = manifest.datasets.iter().filter_map(|dataset| Some((dataset.path.as_deref()?, dataset.digest)));
-    let is_of_suite = |asset: &&AssetEntry| asset.role != AssetRole::Outputs;
+    let attached = hub_attachments(block, manifest);
+    let of_hub = build::attached_from_hub(&attached);
+    let is_of_suite = |asset: &&AssetEntry| {
+        asset.role != AssetRole::Outputs && !of_hub.contains(&(asset.path.as_str(), asset.digest.hex()))
+    };
     let of_assets = manifest.assets.iter().filter(is_of_suite).map(|asset| (asset.path.as_str(), asset.digest));
     let Some((path, digest)) = of_datasets.chain(of_assets).next() else { return String::new() };
     let found = block.inputs.iter().filter(|input| input.hash == digest).find_map(|input| {

@@ -1,6 +1,6 @@
 //! A block out of the facts of a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use proofmark_canon::Digest;
@@ -31,6 +31,8 @@ pub struct Facts<'a> {
     pub summary: &'a Summary,
     /// By dataset of the manifest: the files of a hub dataset, empty for any other.
     pub hub_files: Vec<Vec<HubFile>>,
+    /// Attachments that came from the hub.
+    pub hub_attachments: Vec<HubAttachments>,
     /// Programs and scripts that the suite starts and the manifest does not list: what they are for, their path from
     /// the suite's root, and the digest of their bytes.
     pub programs: Vec<(Role, String, Digest)>,
@@ -41,6 +43,15 @@ pub struct Facts<'a> {
     pub artifacts: BTreeMap<String, Digest>,
     /// Why the run cannot be submitted, besides what the manifest says.
     pub not_submittable: Vec<String>,
+}
+
+/// Attachments of one dataset of the hub.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HubAttachments {
+    pub repo: String,
+    /// The commit.
+    pub revision: Option<String>,
+    pub files: Vec<HubFile>,
 }
 
 /// What only this machine knows of a model.
@@ -169,7 +180,7 @@ pub fn build(facts: Facts<'_>) -> Block {
             &|path| ground.path_of(path),
             ground.outputs_path(),
             (&manifest.datasets, &manifest.assets),
-            &facts.hub_files,
+            (&facts.hub_files, &facts.hub_attachments),
             &facts.programs,
         ),
         invocations: if facts.starts.len() > 1 { facts.starts.to_vec() } else { Vec::new() },
@@ -205,7 +216,7 @@ pub(crate) fn inputs(
     path_of: &dyn Fn(&str) -> String,
     outputs: Option<String>,
     (datasets, assets): (&[DatasetEntry], &[AssetEntry]),
-    hub_files: &[Vec<HubFile>],
+    (hub_files, hub_attachments): (&[Vec<HubFile>], &[HubAttachments]),
     programs: &[(Role, String, Digest)],
 ) -> Vec<Input> {
     let file = |role, path: Option<String>, hash, mode| Input {
@@ -240,15 +251,26 @@ pub(crate) fn inputs(
         }
     }
     // The manifest's list has each of them once; it can be long. What answers were asked for with is not what a critique
-    // is about: its block has no brief.
+    // is about: its block has no brief. What came from the hub is not under the root and comes after this.
+    let of_hub = attached_from_hub(hub_attachments);
+    let is_of_hub = |asset: &AssetEntry| {
+        asset.role == AssetRole::Attachment && of_hub.contains(&(asset.path.as_str(), asset.digest.hex()))
+    };
     let assets = assets.iter().filter(|asset| kind != Kind::Critique || asset.role != AssetRole::Brief);
-    all.extend(assets.map(|asset: &AssetEntry| {
+    all.extend(assets.filter(|asset| !is_of_hub(asset)).map(|asset: &AssetEntry| {
         let path = match asset.role {
             AssetRole::Outputs => outputs.clone(),
             _ => Some(path_of(&asset.path)),
         };
         file(role_of(asset.role), path, asset.digest, asset.mode)
     }));
+    for HubAttachments { repo, revision, files } in hub_attachments {
+        // A list of names and digests always has a canonical form.
+        let hash = Digest::of(&proofmark_canon::to_vec(files).unwrap_or_default());
+        let path = format!("{repo}@{}", revision.as_deref().unwrap_or("main"));
+        let (repo, revision, files) = (Some(repo.clone()), revision.clone(), files.clone());
+        all.push(Input { repo, revision, files, ..file(Role::Attachment, Some(path), hash, HashMode::Structured) });
+    }
     for (role, path, digest) in programs {
         let input = file(*role, Some(path_of(path)), *digest, HashMode::Raw);
         if !all.contains(&input) {
@@ -256,6 +278,11 @@ pub(crate) fn inputs(
         }
     }
     all
+}
+
+/// Names and digests of all attachments that came from the hub.
+pub(crate) fn attached_from_hub(all: &[HubAttachments]) -> BTreeSet<(&str, String)> {
+    all.iter().flat_map(|hub| &hub.files).map(|file| (file.path.as_str(), file.sha256.clone())).collect()
 }
 
 fn role_of(role: AssetRole) -> Role {

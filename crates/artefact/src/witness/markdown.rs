@@ -419,7 +419,11 @@ fn starts(out: &mut String, block: &Block) {
 fn numbers(estimate: Option<&Estimate>, counts: Counts) -> Vec<String> {
     let interval = |e: &Estimate| format!("{} to {}", percent(e.interval.low), percent(e.interval.high));
     vec![
-        estimate.map_or_else(|| "–".to_owned(), |estimate| mean(estimate.mean)),
+        match estimate {
+            Some(estimate) => mean(estimate.mean),
+            None if counts.unscored() > 0 => "unscored".to_owned(),
+            None => "–".to_owned(),
+        },
         estimate.map(interval).unwrap_or_default(),
         count(counts.passed),
         count(counts.scored),

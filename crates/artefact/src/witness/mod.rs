@@ -20,5 +20,5 @@ mod shell;
 pub(crate) mod testing;
 
 pub use block::{Block, REPLAY_SCHEMA};
-pub use build::{Facts, GitState, Invocation, ModelFacts, TypedPath, build, start};
+pub use build::{Facts, GitState, HubAttachments, Invocation, ModelFacts, TypedPath, build, start};
 pub use place::Ground;

@@ -71,6 +71,7 @@ pub(crate) fn block_of(manifest: &Manifest, summary: &Summary, argv: &[&str]) ->
         suite: Digest::of(b"suite"),
         manifest,
         summary,
+        hub_attachments: Vec::new(),
         hub_files: vec![
             Vec::new(),
             Vec::new(),

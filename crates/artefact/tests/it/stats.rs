@@ -50,8 +50,9 @@ fn each_sample<'a>(items: impl IntoIterator<Item = (u64, &'a Item)>, mut visit: 
                 let scores: Vec<Verdict> = values.iter().flatten().take(SCORERS[*task]).map(verdict).collect();
                 let usage = Usage { input_tokens: 2, output_tokens: ordinal };
                 let (model, condition) = (arm / CONDITIONS, arm % CONDITIONS);
+                let (item, answered_by, unscored) = (ordinal, None, false);
                 visit(
-                    &Facts { task: *task, item: ordinal, model, condition, usage, answered_by: None, scores: &scores },
+                    &Facts { task: *task, item, model, condition, usage, answered_by, scores: &scores, unscored },
                     sample,
                 );
             }

@@ -7,6 +7,7 @@ pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod estimate;
+pub(crate) mod export;
 pub(crate) mod hash;
 pub(crate) mod init;
 pub(crate) mod man;

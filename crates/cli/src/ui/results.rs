@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use proofmark_artefact::manifest::Manifest;
 use proofmark_artefact::number::{count, counted, percent};
-use proofmark_artefact::summary::{Comparison, Estimate, Summary};
+use proofmark_artefact::summary::{Comparison, Counts, Estimate, Summary};
 use proofmark_artefact::text::visible;
 
 use super::style::Style;
@@ -32,7 +32,7 @@ pub(crate) fn results(summary: &Summary, manifest: &Manifest, style: Style, widt
             vec![
                 visible(&row.model),
                 visible(&row.condition),
-                mean(row.estimate.as_ref()),
+                mean(row.estimate.as_ref(), row.counts),
                 interval(row.estimate.as_ref()),
                 count(row.counts.passed),
                 count(row.counts.scored),
@@ -61,7 +61,7 @@ pub(crate) fn results(summary: &Summary, manifest: &Manifest, style: Style, widt
                     visible(&cell.scorer),
                     visible(&cell.model),
                     visible(&cell.condition),
-                    mean(cell.estimate.as_ref()),
+                    mean(cell.estimate.as_ref(), cell.counts),
                     interval(cell.estimate.as_ref()),
                 ]
             })
@@ -124,8 +124,12 @@ fn describe(comparison: &Comparison, style: Style) -> String {
     )
 }
 
-fn mean(estimate: Option<&Estimate>) -> String {
-    estimate.map_or_else(|| "–".to_owned(), |estimate| percent(estimate.mean))
+fn mean(estimate: Option<&Estimate>, counts: Counts) -> String {
+    match estimate {
+        Some(estimate) => percent(estimate.mean),
+        None if counts.unscored() > 0 => "unscored".to_owned(),
+        None => "–".to_owned(),
+    }
 }
 
 fn interval(estimate: Option<&Estimate>) -> String {

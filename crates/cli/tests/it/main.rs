@@ -16,6 +16,8 @@ mod determinism;
 #[cfg(test)]
 mod doctor;
 #[cfg(test)]
+mod gaia;
+#[cfg(test)]
 mod golden;
 #[cfg(test)]
 mod hostile;

@@ -142,6 +142,14 @@ pub enum Problem {
     AttachmentPath { field: String, source: RelPathError },
     #[error("the field `{field}` names the attachment `{path}`, which is not a file inside the suite's folder")]
     AttachmentMissing { field: String, path: String },
+    #[error("the field `{field}` names the attachment `{path}`, which the repository does not have")]
+    AttachmentNotListed { field: String, path: String },
+    #[error("the field `{field}` names the attachment `{path}`, which holds gold answers")]
+    AttachmentIsGold { field: String, path: String },
+    #[error("the attachment `{path}` has {bytes} bytes; at most {limit} are allowed")]
+    AttachmentTooLarge { path: String, bytes: u64, limit: u64 },
+    #[error("the row has no gold answer")]
+    NoGold,
     #[error("the record has {found} fields, the header has {expected}")]
     FieldCount { expected: usize, found: usize },
     #[error("field {0} has a double quote inside an unquoted value")]
@@ -196,6 +204,8 @@ pub enum Problem {
     NotConfigured(&'static str),
     #[error("`files` cannot be used with a hub dataset")]
     HubAttachments,
+    #[error("no GAIA metadata in `{folder}`")]
+    NoMetadata { folder: String },
     #[error(transparent)]
     Hub(HubProblem),
 }
@@ -216,6 +226,9 @@ impl Problem {
                 | Self::LongId(_)
                 | Self::AttachmentPath { .. }
                 | Self::AttachmentMissing { .. }
+                | Self::AttachmentNotListed { .. }
+                | Self::AttachmentIsGold { .. }
+                | Self::NoGold
                 | Self::FieldCount { .. }
                 | Self::StrayQuote(_)
                 | Self::TextAfterQuote(_)
@@ -250,6 +263,13 @@ impl Problem {
             Self::EmptyId | Self::LongId(_) => "name another field in `id`, or leave `id` out to use row digests",
             Self::AttachmentPath { .. } | Self::AttachmentMissing { .. } => {
                 "attachments are paths relative to the suite's folder"
+            }
+            Self::AttachmentNotListed { .. } => "is this the right `revision`?",
+            Self::AttachmentIsGold { .. } => "a file that an agent may read cannot be the one with the answers",
+            Self::AttachmentTooLarge { .. } => "leave the question out, or take a smaller file",
+            Self::NoGold => "only the split `test` comes without gold answers",
+            Self::NoMetadata { .. } => {
+                "it should hold `metadata.parquet` or `metadata.jsonl`; `path` names the folder above `2023/`"
             }
             Self::FieldCount { .. } => "a value that holds the delimiter must be in double quotes",
             Self::StrayQuote(_) | Self::TextAfterQuote(_) => {

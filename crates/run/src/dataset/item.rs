@@ -1,6 +1,8 @@
 //! Rows to items: what a template may see, what it may not, and what names the item.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
 
 use proofmark_artefact::path::RelPath;
 use proofmark_artefact::suite::plan::DatasetPlan;
@@ -8,6 +10,7 @@ use proofmark_canon::{Digest, Map, Value};
 
 use super::context::{DataContext, HasFile};
 use super::error::{Problem, Role};
+use super::gaia;
 use super::names::show;
 
 /// The longest id, in bytes.
@@ -37,8 +40,20 @@ pub struct Item {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
     pub field: String,
-    /// Under the suite's root; it was a regular file when the row was read.
+    /// Under the root; it was a regular file, or listed by the hub, when the row was read.
     pub path: RelPath,
+    /// The suite's root, or where files of the hub are kept.
+    pub root: Arc<Path>,
+}
+
+/// Where the attachments of a dataset are.
+#[derive(Debug, Clone)]
+pub(super) struct Home {
+    pub(super) root: Arc<Path>,
+    /// The folder under the root that rows name files of; the root itself when `None`.
+    pub(super) below: Option<RelPath>,
+    /// What there is on the hub, when it is fetched only after rows have named it.
+    pub(super) listed: Option<BTreeSet<RelPath>>,
 }
 
 /// Which field means what.
@@ -50,8 +65,9 @@ pub(super) struct Mapping {
     choices: Option<String>,
     files: Vec<String>,
     metadata: Vec<String>,
-    root: PathBuf,
+    pub(super) home: Home,
     has_file: Option<HasFile>,
+    gaia: Option<gaia::Rules>,
 }
 
 impl Mapping {
@@ -63,8 +79,9 @@ impl Mapping {
             choices: plan.choices.clone(),
             files: plan.files.clone(),
             metadata: plan.metadata.clone(),
-            root: context.root.clone(),
+            home: Home { root: context.root.as_path().into(), below: None, listed: None },
             has_file: context.has_file.clone(),
+            gaia: gaia::Rules::new(plan),
         };
         mapping.check_roles()?;
         Ok(mapping)
@@ -75,8 +92,17 @@ impl Mapping {
         self.id.is_none()
     }
 
+    /// Whether a row is left out on purpose. That is no fault of the row.
+    pub(super) fn leaves_out(&self, row: &Map) -> Result<bool, Problem> {
+        self.gaia.as_ref().map_or(Ok(false), |rules| rules.wants(row).map(|wanted| !wanted))
+    }
+
     /// Turns a row to an item. `canonical` is the row's canonical JSON, needed when [`Self::id_is_digest`].
     pub(super) fn apply(&self, row: Map, canonical: &[u8]) -> Result<Item, Problem> {
+        let row = match &self.gaia {
+            Some(rules) => rules.narrow(row)?,
+            None => row,
+        };
         let id = match &self.id {
             Some(field) => id_text(field, required(&row, Role::Id, field)?)?,
             None => digest_id(canonical),
@@ -144,17 +170,30 @@ impl Mapping {
         if text.is_empty() {
             return Ok(None);
         }
-        let path: RelPath =
-            text.parse().map_err(|source| Problem::AttachmentPath { field: field.to_owned(), source })?;
-        let full = path.under(&self.root);
-        let is_there = match &self.has_file {
-            Some(HasFile(look)) => look(&path),
-            None => full.is_file() && is_inside(&full, &self.root),
+        let Home { root, below, listed } = &self.home;
+        let path: RelPath = match below {
+            Some(folder) => gaia::below(folder, text)?,
+            None => text.parse().map_err(|source| Problem::AttachmentPath { field: field.to_owned(), source })?,
         };
-        if !is_there {
-            return Err(Problem::AttachmentMissing { field: field.to_owned(), path: show(path.as_str()) });
+        let (field, shown) = (field.to_owned(), show(path.as_str()));
+        let full = path.under(root);
+        let real_name = full.canonicalize().ok().and_then(|real| Some(real.file_name()?.to_str()?.to_owned()));
+        let mut names = path.as_str().rsplit('/').next().into_iter().chain(real_name.as_deref());
+        if self.gaia.is_some() && names.any(gaia::is_metadata) {
+            return Err(Problem::AttachmentIsGold { field, path: shown });
         }
-        Ok(Some(Attachment { field: field.to_owned(), path }))
+        let folder = below.as_ref().map_or_else(|| root.to_path_buf(), |below| below.under(root));
+        let is_there = match (listed, &self.has_file) {
+            (Some(listed), _) => listed.contains(&path),
+            (None, Some(HasFile(look))) => look(&path),
+            (None, None) => full.is_file() && is_inside(&full, &folder),
+        };
+        match listed {
+            _ if is_there => {}
+            Some(_) => return Err(Problem::AttachmentNotListed { field, path: shown }),
+            None => return Err(Problem::AttachmentMissing { field, path: shown }),
+        }
+        Ok(Some(Attachment { field, path, root: Arc::clone(root) }))
     }
 
     /// Configured fields that templates must not see.

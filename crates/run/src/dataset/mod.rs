@@ -19,11 +19,12 @@
 //!
 //! Parts: [`error`] what can be wrong, [`context`] what the caller hands in, [`item`] rows to items, [`source`] where rows
 //! come from ([`jsonl`], [`csv`], [`parquet`] and inline), [`lines`] bounded lines, [`names`] names in messages,
-//! [`shuffle`] the seeded order, [`prepared`] the two passes, [`hub`] the Hugging Face hub.
+//! [`shuffle`] the seeded order, [`prepared`] the two passes, [`hub`] the Hugging Face hub, [`gaia`] the layout of GAIA.
 
 mod context;
 mod csv;
 mod error;
+mod gaia;
 mod hub;
 mod item;
 mod jsonl;

@@ -1,7 +1,9 @@
 //! The two passes over a dataset.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use proofmark_artefact::path::RelPath;
 use proofmark_artefact::spill::{Duplicate, Duplicates, Place, mark};
 use proofmark_artefact::suite::config::{Format, OnBadRow};
 use proofmark_artefact::suite::plan::DatasetPlan;
@@ -10,8 +12,9 @@ use proofmark_canon::json::Integers;
 
 use super::context::DataContext;
 use super::error::{At, DatasetError, Problem};
+use super::gaia;
 use super::hub;
-use super::item::{Item, Mapping, is_inside};
+use super::item::{Home, Item, Mapping, is_inside};
 use super::jsonl::parse_row;
 use super::names::show;
 use super::shuffle::{self, Order, Shuffler};
@@ -22,8 +25,11 @@ use super::source::{Kind, Origin, ReadRules, Rows, Source, Stamp, read_failed};
 /// Touches nothing but the hub's cache and unlinked scratch files. Blocks; a hub dataset is fetched on a thread of its own.
 pub fn prepare(plan: &DatasetPlan, context: &DataContext) -> Result<Prepared, DatasetError> {
     let whole = |problem| DatasetError::new(shown_name(plan), None, problem);
-    let mapping = Mapping::new(plan, context).map_err(whole)?;
-    let Located { sources, digest, revision } = locate(plan, context)?;
+    let mut mapping = Mapping::new(plan, context).map_err(whole)?;
+    let Located { sources, digest, revision, home } = locate(plan, context)?;
+    if let Some(home) = home {
+        mapping.home = home;
+    }
     let reading = Arc::new(Reading {
         sources,
         mapping,
@@ -42,7 +48,7 @@ pub fn prepare(plan: &DatasetPlan, context: &DataContext) -> Result<Prepared, Da
     if pass.rows == 0 {
         return Err(whole(Problem::Empty { skipped: pass.skipped }));
     }
-    Ok(Prepared {
+    let mut prepared = Prepared {
         digest,
         rows: pass.rows,
         rows_skipped: pass.skipped,
@@ -52,7 +58,12 @@ pub fn prepare(plan: &DatasetPlan, context: &DataContext) -> Result<Prepared, Da
         stamps: pass.stamps,
         order: pass.order,
         limit: plan.limit.unwrap_or(u64::MAX),
-    })
+        attachments: BTreeMap::new(),
+    };
+    if prepared.reading.mapping.home.listed.is_some() {
+        prepared.attachments = hub::fetch_attachments(plan, context, &prepared)?;
+    }
+    Ok(prepared)
 }
 
 /// A dataset that was read once and found good.
@@ -72,6 +83,8 @@ pub struct Prepared {
     stamps: Vec<Option<Stamp>>,
     order: Option<Order>,
     limit: u64,
+    /// What items attach that came from the hub, with the digests that it was fetched with.
+    pub(crate) attachments: BTreeMap<RelPath, Digest>,
 }
 
 /// One file of a dataset.
@@ -139,6 +152,7 @@ impl Reading {
         loop {
             let (at, problem) = match rows.next()? {
                 Err((at, problem)) => (at, problem),
+                Ok(row) if self.mapping.leaves_out(&row.row).unwrap_or(false) => continue,
                 Ok(row) => {
                     canonical.clear();
                     if want_canonical || self.mapping.id_is_digest() {
@@ -348,12 +362,14 @@ pub(super) struct Located {
     /// Known before reading for hub datasets.
     pub digest: Option<Digest>,
     pub revision: Option<String>,
+    /// Where attachments are, when that is not the suite's root.
+    pub home: Option<Home>,
 }
 
 fn locate(plan: &DatasetPlan, context: &DataContext) -> Result<Located, DatasetError> {
     let whole = |problem| DatasetError::new(shown_name(plan), None, problem);
-    let file = |kind| {
-        let path = plan.path.as_ref().ok_or_else(|| whole(Problem::NotConfigured("path")))?;
+    let named = || plan.path.as_ref().ok_or_else(|| whole(Problem::NotConfigured("path")));
+    let open = |path: &RelPath, kind| {
         let full = path.under(&context.root);
         // A path that does not resolve is reported when it is opened.
         if full.exists() && !is_inside(&full, &context.root) {
@@ -361,6 +377,7 @@ fn locate(plan: &DatasetPlan, context: &DataContext) -> Result<Located, DatasetE
         }
         Ok(Source { shown: path.to_string(), origin: Origin::File { path: full, kind }, pinned: None })
     };
+    let file = |kind| open(named()?, kind);
     let source = match plan.format {
         Format::Jsonl => file(Kind::Jsonl)?,
         Format::Csv => file(Kind::Csv { delimiter: delimiter(plan).map_err(whole)? })?,
@@ -370,8 +387,19 @@ fn locate(plan: &DatasetPlan, context: &DataContext) -> Result<Located, DatasetE
             Source { shown: shown_name(plan), origin: Origin::Inline(Arc::new(rows)), pinned: None }
         }
         Format::Hf => return hub::locate(plan, context),
+        Format::Gaia if plan.repo.is_some() => return hub::locate(plan, context),
+        Format::Gaia => {
+            let top = named()?;
+            let in_top = |path: &RelPath| gaia::below(top, path.as_str());
+            let is_there = |path: &RelPath| in_top(path).is_ok_and(|path| path.under(&context.root).is_file());
+            let (path, kind) = gaia::metadata(plan, is_there).map_err(whole)?;
+            let source = open(&in_top(&path).map_err(whole)?, kind)?;
+            let below = gaia::folder(plan).map(|folder| in_top(&folder)).transpose().map_err(whole)?;
+            let home = Home { root: context.root.as_path().into(), below, listed: None };
+            return Ok(Located { sources: vec![source], digest: None, revision: None, home: Some(home) });
+        }
     };
-    Ok(Located { sources: vec![source], digest: None, revision: None })
+    Ok(Located { sources: vec![source], digest: None, revision: None, home: None })
 }
 
 /// The separator of a `csv` file.
@@ -387,7 +415,8 @@ pub(super) fn shown_name(plan: &DatasetPlan) -> String {
     match plan.format {
         Format::Inline => "inline rows".to_owned(),
         Format::Hf => plan.repo.as_deref().map_or_else(|| "hub dataset".to_owned(), show),
-        Format::Jsonl | Format::Csv | Format::Parquet => {
+        Format::Gaia if plan.repo.is_some() => plan.repo.as_deref().map(show).unwrap_or_default(),
+        Format::Jsonl | Format::Csv | Format::Parquet | Format::Gaia => {
             plan.path.as_ref().map_or_else(|| "dataset".to_owned(), ToString::to_string)
         }
     }

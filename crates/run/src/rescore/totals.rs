@@ -85,6 +85,7 @@ impl Totals {
             usage: finished.usage,
             answered_by: finished.answered_by.as_deref(),
             scores: &finished.verdicts,
+            unscored: finished.status == Status::Success && finished.verdicts.is_empty(),
         };
         self.is_broken |= self.aggregator.push(&facts).is_err();
         self.compare_trajectory(&finished, &again.key, findings)

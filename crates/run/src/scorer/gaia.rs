@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use proofmark_artefact::suite::gaia::final_answer;
 use proofmark_canon::Value;
 
 use super::python::{float, is_space};
@@ -10,6 +11,8 @@ use super::verdict::{Answer, ScoreError, Verdict};
 
 /// Gives the verdict of GAIA's published scorer, quirks included, so that scores can be compared.
 ///
+/// - It is given what follows the last `FINAL ANSWER:` of the text, as the benchmark's prompt asks for it, or all of a text
+///   without one.
 /// - A target that Python's `float()` reads is a number: the answer loses `$`, `%` and `,` and must be the same
 ///   number. What is no number counts as infinity, so a target of `inf` is met by any text.
 /// - A target with a comma or semicolon is a list: both are split there and compared entry by entry, in order.
@@ -26,11 +29,12 @@ impl Gaia {
             scalar if is_scalar(scalar) => plain(scalar),
             other => return Err(answer.target_kind(other, "text, with commas for a list")),
         };
-        let (branch, right) = judge(answer.text, &target);
+        let text = final_answer(answer.text);
+        let (branch, right) = judge(text, &target);
         let mut why = String::with_capacity(64);
         why.push_str(branch.lead());
         why.push_str(if right { " match: found " } else { " mismatch: found " });
-        push_quoted(&mut why, answer.text.trim());
+        push_quoted(&mut why, text.trim());
         why.push_str(", expected ");
         push_quoted(&mut why, &target);
         Ok(if right { Verdict::pass(why) } else { Verdict::fail(why) })
@@ -123,6 +127,15 @@ mod tests {
         }
         assert!(file["punctuation"].as_str().unwrap().chars().all(|char| char.is_ascii_punctuation()));
         assert_eq!((0..128u8).filter(u8::is_ascii_punctuation).count(), file["punctuation"].as_str().unwrap().len());
+    }
+
+    #[test]
+    fn what_follows_the_last_marker_is_the_answer() {
+        let score = |text: &str| Gaia.score(&answer(text, &value("17"))).unwrap();
+        assert!(score("2 * 8 is 16, and 1.\nFINAL ANSWER: 17").passed);
+        assert!(score("FINAL ANSWER: 16\nno:\nFINAL ANSWER: 17\nas I said").passed);
+        let wrong = score("17 comes to mind\nFINAL ANSWER: 71");
+        assert!(!wrong.passed && wrong.explanation == "number mismatch: found `71`, expected `17`", "{wrong:?}");
     }
 
     #[test]

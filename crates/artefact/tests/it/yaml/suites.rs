@@ -419,7 +419,7 @@ suite.yaml:12:23: unknown value `xml`
    |
 12 |     dataset: {format: xml, path: data/capitals.jsonl, id: id, target: answer}
    |                       ^^^
-hint: expected one of `jsonl`, `csv`, `parquet`, `inline`, `hf`
+hint: expected one of `jsonl`, `csv`, `parquet`, `inline`, `hf`, `gaia`
 "##,
     ),
     (
@@ -602,7 +602,7 @@ suite.yaml:16:11: expected a mapping, found the string "on"
    |
 16 | evidence: on
    |           ^^
-hint: write `key: value` lines; the keys are `record`
+hint: write `key: value` lines; the keys are `record`, `full_bodies`
 "##,
     ),
 ];

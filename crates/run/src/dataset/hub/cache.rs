@@ -1,7 +1,7 @@
 //! Where hub files are kept.
 //!
 //! `{cache}/hub/datasets/{owner}--{name}/{commit}/{path}` holds a file, `{commit}.sums/{path}` beside it the
-//! digest that it had when it was fetched, `{commit}.files.json` the list of files. A file counts only
+//! digest that it had when it was fetched, `{commit}.files.json` the list of data files, `{commit}.tree.json` that of all. A file counts only
 //! while its bytes still have that digest.
 
 use std::fs::{self, File};
@@ -15,7 +15,7 @@ use proofmark_canon::{Digest, Map, Number, Value, json};
 use tempfile::NamedTempFile;
 
 use super::error::HubProblem;
-use super::{Entry, Repo};
+use super::{Entry, Repo, Scope};
 
 /// The largest list of files that is read back.
 const MAX_LISTING: u64 = 256 << 20;
@@ -33,8 +33,13 @@ impl Cache {
         Self { folder, commit: commit.to_owned() }
     }
 
+    /// The folder that holds the files of the commit.
+    pub(super) fn top(&self) -> PathBuf {
+        self.folder.join(&self.commit)
+    }
+
     pub(super) fn path_of(&self, path: &RelPath) -> PathBuf {
-        path.under(&self.folder.join(&self.commit))
+        path.under(&self.top())
     }
 
     /// Returns the digest of a cached file whose bytes are still those that were fetched.
@@ -69,13 +74,13 @@ impl Cache {
     }
 
     /// Returns the stored list of files, or `None` when there is none that can be used.
-    pub(super) fn load_listing(&self) -> Option<Vec<Entry>> {
+    pub(super) fn load_listing(&self, scope: Scope) -> Option<Vec<Entry>> {
         let mut bytes = Vec::new();
-        File::open(self.listing()).ok()?.take(MAX_LISTING).read_to_end(&mut bytes).ok()?;
+        File::open(self.listing(scope)).ok()?.take(MAX_LISTING).read_to_end(&mut bytes).ok()?;
         json::parse(&bytes).ok()?.as_array()?.iter().map(entry_from).collect()
     }
 
-    pub(super) fn store_listing(&self, entries: &[Entry]) -> Result<(), HubProblem> {
+    pub(super) fn store_listing(&self, entries: &[Entry], scope: Scope) -> Result<(), HubProblem> {
         let list = entries.iter().map(|entry| {
             let mut map = Map::new();
             map.insert("path", entry.path.as_str());
@@ -83,15 +88,19 @@ impl Cache {
             map.insert("sha256", entry.sha256.map(|digest| digest.to_string()));
             Value::Object(map)
         });
-        write_atomic(&self.listing(), &Value::Array(list.collect()).to_canonical())
+        write_atomic(&self.listing(scope), &Value::Array(list.collect()).to_canonical())
     }
 
     fn sum_of(&self, path: &RelPath) -> PathBuf {
         path.under(&self.folder.join(format!("{}.sums", self.commit)))
     }
 
-    fn listing(&self) -> PathBuf {
-        self.folder.join(format!("{}.files.json", self.commit))
+    fn listing(&self, scope: Scope) -> PathBuf {
+        let kind = match scope {
+            Scope::Data => "files",
+            Scope::All => "tree",
+        };
+        self.folder.join(format!("{}.{kind}.json", self.commit))
     }
 }
 

@@ -92,7 +92,7 @@ impl HubProblem {
             Self::OfflineRevision(_) => "pin `revision:` to a full commit, or allow the network once",
             Self::OfflineMiss { .. } => "allow the network once to fill the cache",
             Self::Denied { .. } => {
-                "set HF_TOKEN to a token that may read the dataset; gated ones must be accepted on the hub first"
+                "set HF_TOKEN to a token that may read the dataset; for a gated one, accept its terms on the hub's page first"
             }
             Self::NotFound { .. } => "check `repo`, `revision` and `data_files`; private datasets need HF_TOKEN",
             Self::Busy { .. } => "wait a while, or set HF_TOKEN: known users have higher limits",

@@ -11,7 +11,7 @@ use reqwest::{Response, StatusCode, Url};
 
 use super::cache::{Cache, failed};
 use super::error::HubProblem;
-use super::{Entry, Repo, is_commit, pick};
+use super::{Entry, Repo, Scope, is_commit, pick};
 use crate::dataset::context::HubContext;
 use crate::dataset::names::show;
 use proofmark_model::Secret;
@@ -78,8 +78,8 @@ impl Client {
         }
     }
 
-    /// Lists all files of a commit.
-    pub(super) async fn list(&self, commit: &str) -> Result<Vec<Entry>, HubProblem> {
+    /// Lists the files of a commit.
+    pub(super) async fn list(&self, commit: &str, scope: Scope) -> Result<Vec<Entry>, HubProblem> {
         let what = "the list of files";
         let base = self.url(&format!("api/datasets/{}/tree/{commit}", self.repo))?;
         let mut url = base.clone();
@@ -89,7 +89,7 @@ impl Client {
             let (page, next) = self.ask(&url, what).await?;
             let refuse = |why: &str| HubProblem::Answer { what: what.to_owned(), why: why.to_owned() };
             for entry in page.as_array().ok_or_else(|| refuse("it is not a list"))? {
-                entries.extend(parse_entry(entry)?);
+                entries.extend(parse_entry(entry, scope)?);
                 if entries.len() > MAX_ENTRIES {
                     return Err(refuse("the repository has too many files"));
                 }
@@ -239,8 +239,8 @@ fn next_query(headers: &HeaderMap) -> Option<String> {
     })
 }
 
-/// Reads one entry of a listing; folders and files that cannot be data give `None`.
-fn parse_entry(entry: &Value) -> Result<Option<Entry>, HubProblem> {
+/// Reads one entry of a listing; folders and files that are not looked for give `None`.
+fn parse_entry(entry: &Value, scope: Scope) -> Result<Option<Entry>, HubProblem> {
     let refuse = |why: &str| HubProblem::Answer { what: "the list of files".to_owned(), why: why.to_owned() };
     let text = entry.get("path").and_then(Value::as_str).ok_or_else(|| refuse("an entry has no path"))?;
     if entry.get("type").and_then(Value::as_str) != Some("file") {
@@ -250,7 +250,7 @@ fn parse_entry(entry: &Value) -> Result<Option<Entry>, HubProblem> {
         Ok(path) if path.as_str() == text => path,
         _ => return Err(HubProblem::UnsafePath(show(text))),
     };
-    if pick::kind_of(&path, b',').is_none() && !path.as_str().ends_with(".py") {
+    if scope == Scope::Data && pick::kind_of(&path, b',').is_none() && !path.as_str().ends_with(".py") {
         return Ok(None);
     }
     let lfs = entry.get("lfs").filter(|lfs| !lfs.is_null());
@@ -331,7 +331,8 @@ mod tests {
 
     #[test]
     fn listings_are_read_strictly() {
-        let entry = |text: &str| parse_entry(&json::parse(text.as_bytes()).unwrap()).map_err(|e| e.to_string());
+        let entry =
+            |text: &str| parse_entry(&json::parse(text.as_bytes()).unwrap(), Scope::Data).map_err(|e| e.to_string());
         let oid = "ab".repeat(32);
         let good = entry(&format!(r#"{{"type":"file","path":"a.csv","size":130,"lfs":{{"oid":"{oid}","size":9}}}}"#));
         let good = good.unwrap().unwrap();

@@ -14,13 +14,18 @@ pub(super) mod error;
 mod http;
 mod pick;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use proofmark_artefact::path::RelPath;
+use proofmark_artefact::suite::config::Format;
 use proofmark_artefact::suite::plan::DatasetPlan;
 use proofmark_canon::{Digest, Map, Value};
 
 use super::context::{DataContext, HubContext};
 use super::error::{DatasetError, Problem};
-use super::prepared::{Located, delimiter, shown_name};
+use super::gaia;
+use super::item::Home;
+use super::prepared::{Located, Prepared, delimiter, shown_name};
 use super::source::{Origin, Source};
 use cache::Cache;
 use error::HubProblem;
@@ -28,6 +33,8 @@ use http::Client;
 
 /// The branch that is read when the suite names no revision.
 const DEFAULT_REVISION: &str = "main";
+/// The largest attachment that is fetched.
+const MAX_ATTACHMENT: u64 = crate::attach::MAX_ATTACHMENT;
 
 /// Finds and fetches the files of a hub dataset.
 pub(super) fn locate(plan: &DatasetPlan, context: &DataContext) -> Result<Located, DatasetError> {
@@ -36,7 +43,7 @@ pub(super) fn locate(plan: &DatasetPlan, context: &DataContext) -> Result<Locate
     let hub = context.hub.as_ref().ok_or_else(|| from_hub(HubProblem::NoFolder))?;
     let repo = plan.repo.as_deref().ok_or_else(|| whole(Problem::NotConfigured("repo")))?;
     let repo: Repo = repo.parse().map_err(from_hub)?;
-    if !plan.files.is_empty() {
+    if !plan.files.is_empty() && plan.format != Format::Gaia {
         return Err(whole(Problem::HubAttachments));
     }
     let delimiter = delimiter(plan).map_err(whole)?;
@@ -44,6 +51,7 @@ pub(super) fn locate(plan: &DatasetPlan, context: &DataContext) -> Result<Locate
 
     let mut sources = Vec::with_capacity(fetched.files.len());
     let mut names = Vec::with_capacity(fetched.files.len());
+    let home = fetched.home;
     for (path, local, digest) in fetched.files {
         let kind = pick::kind_of(&path, delimiter)
             .ok_or_else(|| from_hub(HubProblem::UnknownKind { path: path.to_string() }))?;
@@ -55,7 +63,41 @@ pub(super) fn locate(plan: &DatasetPlan, context: &DataContext) -> Result<Locate
         sources.push(Source { shown: format!("{repo}/{path}"), origin, pinned: Some(digest) });
     }
     let digest = Digest::of(&Value::Array(names).to_canonical());
-    Ok(Located { sources, digest: Some(digest), revision: Some(fetched.commit) })
+    Ok(Located { sources, digest: Some(digest), revision: Some(fetched.commit), home })
+}
+
+/// Fetches the files that items attach, and no others. Returns the digests of their bytes.
+pub(super) fn fetch_attachments(
+    plan: &DatasetPlan,
+    context: &DataContext,
+    prepared: &Prepared,
+) -> Result<BTreeMap<RelPath, Digest>, DatasetError> {
+    let whole = |problem| DatasetError::new(shown_name(plan), None, problem);
+    let from_hub = |problem| whole(Problem::Hub(problem));
+    let mut named = BTreeSet::new();
+    for item in prepared.items()? {
+        named.extend(item?.files.into_iter().map(|file| file.path));
+    }
+    let hub = context.hub.as_ref().ok_or_else(|| from_hub(HubProblem::NoFolder))?;
+    let repo: Repo = plan.repo.as_deref().unwrap_or_default().parse().map_err(from_hub)?;
+    let commit = prepared.revision.as_deref().unwrap_or_default();
+    let cache = Cache::new(&hub.cache_dir, &repo, commit);
+    let listing = cache.load_listing(Scope::All).unwrap_or_default();
+    let wanted: Vec<&Entry> = listing.iter().filter(|entry| named.contains(&entry.path)).collect();
+    if let Some(entry) = wanted.iter().find(|entry| entry.size > MAX_ATTACHMENT) {
+        let (path, bytes) = (entry.path.to_string(), entry.size);
+        return Err(whole(Problem::AttachmentTooLarge { path, bytes, limit: MAX_ATTACHMENT }));
+    }
+    let fetched = run_to_end(async || {
+        let client = Client::new(hub, &repo)?;
+        let mut digests = BTreeMap::new();
+        for entry in wanted {
+            let digest = load_or_fetch(&client, hub, &cache, commit, entry).await?;
+            digests.insert(entry.path.clone(), digest);
+        }
+        Ok(digests)
+    });
+    fetched.map_err(from_hub)
 }
 
 /// `owner/name`, checked so that it can stand in a URL and in a path.
@@ -103,8 +145,18 @@ pub(super) struct Entry {
     pub sha256: Option<Digest>,
 }
 
+/// Which files of a commit are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// Those that can hold rows.
+    Data,
+    /// Attachments too.
+    All,
+}
+
 struct Fetched {
     commit: String,
+    home: Option<Home>,
     files: Vec<(RelPath, std::path::PathBuf, Digest)>,
 }
 
@@ -121,25 +173,42 @@ async fn fetch(plan: &DatasetPlan, strict: bool, hub: &HubContext, repo: &Repo) 
         revision => client.resolve(revision).await?,
     };
     let cache = Cache::new(&hub.cache_dir, repo, &commit);
-    let entries = match cache.load_listing() {
+    let scope = if plan.format == Format::Gaia { Scope::All } else { Scope::Data };
+    let entries = match cache.load_listing(scope) {
         Some(entries) => entries,
         None if hub.offline => return Err(HubProblem::OfflineMiss { path: "the list of files".to_owned() }),
         None => {
-            let entries = client.list(&commit).await?;
-            cache.store_listing(&entries)?;
+            let entries = client.list(&commit, scope).await?;
+            cache.store_listing(&entries, scope)?;
             entries
         }
     };
     let mut files = Vec::new();
     for entry in pick::pick(&entries, plan)? {
-        let digest = match cache.load_verified(entry)? {
-            Some(digest) => digest,
-            None if hub.offline => return Err(HubProblem::OfflineMiss { path: entry.path.to_string() }),
-            None => client.download(&commit, entry, &cache).await?,
-        };
+        let digest = load_or_fetch(&client, hub, &cache, &commit, entry).await?;
         files.push((entry.path.clone(), cache.path_of(&entry.path), digest));
     }
-    Ok(Fetched { commit, files })
+    let home = (scope == Scope::All).then(|| Home {
+        root: cache.top().into(),
+        below: gaia::folder(plan),
+        listed: Some(entries.into_iter().map(|entry| entry.path).collect()),
+    });
+    Ok(Fetched { commit, home, files })
+}
+
+/// Returns the digest of a file that is in the cache then.
+async fn load_or_fetch(
+    client: &Client,
+    hub: &HubContext,
+    cache: &Cache,
+    commit: &str,
+    entry: &Entry,
+) -> Result<Digest, HubProblem> {
+    match cache.load_verified(entry)? {
+        Some(digest) => Ok(digest),
+        None if hub.offline => Err(HubProblem::OfflineMiss { path: entry.path.to_string() }),
+        None => client.download(commit, entry, cache).await,
+    }
 }
 
 /// Whether the text is a full commit id.

@@ -8,10 +8,12 @@
 use std::collections::BTreeMap;
 
 use proofmark_artefact::path::RelPath;
+use proofmark_artefact::suite::config::Format;
 use proofmark_artefact::suite::plan::DatasetPlan;
 
 use super::Entry;
 use super::error::HubProblem;
+use crate::dataset::gaia;
 use crate::dataset::names::show;
 use crate::dataset::source::Kind;
 
@@ -31,6 +33,9 @@ pub(super) fn kind_of(path: &RelPath, delimiter: u8) -> Option<Kind> {
 
 /// Returns the files to read, in the order in which they are read.
 pub(super) fn pick<'a>(entries: &'a [Entry], plan: &DatasetPlan) -> Result<Vec<&'a Entry>, HubProblem> {
+    if plan.format == Format::Gaia {
+        return metadata(entries, plan);
+    }
     if let Some(patterns) = &plan.data_files {
         return named(entries, patterns);
     }
@@ -64,6 +69,17 @@ pub(super) fn pick<'a>(entries: &'a [Entry], plan: &DatasetPlan) -> Result<Vec<&
             candidates: several.iter().filter_map(|(_, files)| Some(files.first()?.path.to_string())).collect(),
         }),
     }
+}
+
+/// The file that GAIA's layout has for a configuration and split.
+fn metadata<'a>(entries: &'a [Entry], plan: &DatasetPlan) -> Result<Vec<&'a Entry>, HubProblem> {
+    let entry = |path: &RelPath| entries.iter().find(|entry| entry.path == *path);
+    let found = gaia::metadata(plan, |path| entry(path).is_some()).ok().and_then(|(path, _)| entry(&path));
+    let wanted = || {
+        let name = |text: &Option<String>| show(text.as_deref().unwrap_or_default());
+        format!("GAIA, config `{}`, split `{}`", name(&plan.config), name(&plan.split))
+    };
+    found.map(|entry| vec![entry]).ok_or_else(|| nothing_fits(entries, wanted()))
 }
 
 /// How a name says its split.
@@ -175,7 +191,7 @@ fn candidates(entries: &[Entry]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proofmark_artefact::suite::config::{Format, OnBadRow};
+    use proofmark_artefact::suite::config::OnBadRow;
 
     fn plan(config: Option<&str>, split: Option<&str>, data_files: Option<&[&str]>) -> DatasetPlan {
         DatasetPlan {
@@ -186,6 +202,7 @@ mod tests {
             revision: None,
             config: config.map(Into::into),
             split: split.map(Into::into),
+            level: vec![],
             data_files: data_files.map(|files| files.iter().map(|&file| file.into()).collect()),
             dataset_hash: None,
             id: None,

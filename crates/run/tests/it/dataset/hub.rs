@@ -181,7 +181,7 @@ fn lasting_faults_are_errors_that_say_what_to_do() {
         ("/tree/", FaultKind::Status(404, vec![]), "the hub does not have the list of files\nhint: check `repo`, `revision` and `data_files`; private datasets need HF_TOKEN".into()),
         ("/tree/", FaultKind::Status(200, vec![]), "the hub's answer to the list of files is not usable: it is not a list".into()),
         ("/tree/", FaultKind::Short, "the hub's answer to the list of files is not usable: column 203: the text ends inside a value".into()),
-        ("/resolve/", FaultKind::Status(403, vec![]), "the hub refused access to `data/test-00000-of-00002.jsonl` (status 403)\nhint: set HF_TOKEN to a token that may read the dataset; gated ones must be accepted on the hub first".into()),
+        ("/resolve/", FaultKind::Status(403, vec![]), "the hub refused access to `data/test-00000-of-00002.jsonl` (status 403)\nhint: set HF_TOKEN to a token that may read the dataset; for a gated one, accept its terms on the hub's page first".into()),
         ("/resolve/", FaultKind::Truncate, format!("no answer from the hub to `data/test-00000-of-00002.jsonl`\n{again}")),
         ("/resolve/", FaultKind::Short, format!("`data/test-00000-of-00002.jsonl` came with 11 bytes, the hub's list says 22\n{damaged}")),
         ("/resolve/", FaultKind::Status(302, vec![("Location", "ftp://h/x".into())]), "the hub redirected `data/test-00000-of-00002.jsonl` to a place that is not followed: it is not encrypted".into()),

@@ -1,6 +1,7 @@
 //! Datasets, read as a run reads them.
 
 mod formats;
+mod gaia;
 mod hub;
 mod order;
 mod rows;
@@ -59,7 +60,7 @@ fn plan(format: Format) -> DatasetPlan {
         Format::Jsonl => Some("d.jsonl"),
         Format::Csv => Some("d.csv"),
         Format::Parquet => Some("d.parquet"),
-        Format::Inline | Format::Hf => None,
+        Format::Inline | Format::Hf | Format::Gaia => None,
     };
     DatasetPlan {
         format,
@@ -69,6 +70,7 @@ fn plan(format: Format) -> DatasetPlan {
         revision: None,
         config: None,
         split: None,
+        level: vec![],
         data_files: None,
         dataset_hash: None,
         id: None,

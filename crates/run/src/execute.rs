@@ -12,7 +12,7 @@ use std::time::Duration;
 use proofmark_artefact::manifest::{Manifest, Platform};
 use proofmark_artefact::store::{Claim, ClaimError, OnExisting, OpenError, RunDir, names};
 use proofmark_artefact::summary::Summary;
-use proofmark_canon::RunId;
+use proofmark_canon::{RunId, Value};
 use proofmark_model::{Ask, Class, Hint, Reply, Stop};
 use tokio::sync::{Semaphore, watch};
 
@@ -239,9 +239,13 @@ fn already_complete(ready: &Ready, claim: Claim, witness: &Witness) -> Result<Ou
     }
     let summary = dir.read_json(names::SUMMARY).map_err(RunError::Finished)?;
     let resumed = manifest.record_count;
-    let sidecar: proofmark_canon::Value = dir.read_json(names::REPLAY).map_err(RunError::Finished)?;
-    let reasons = sidecar.get("not_submittable").and_then(proofmark_canon::Value::as_array).unwrap_or_default();
-    let not_submittable = reasons.iter().map(proofmark_canon::Value::to_plain_text).collect();
+    let not_submittable = if dir.file(names::REPLAY).exists() {
+        let sidecar: Value = dir.read_json(names::REPLAY).map_err(RunError::Finished)?;
+        let reasons = sidecar.get("not_submittable").and_then(Value::as_array).unwrap_or_default();
+        reasons.iter().map(Value::to_plain_text).collect()
+    } else {
+        vec!["the run has no witness".to_owned()]
+    };
     let wants_evidence = ready.plan.evidence.record;
     Ok(Outcome { run_dir: path, wants_evidence, manifest, summary, resumed, not_submittable, was_complete: true })
 }

@@ -71,7 +71,7 @@ pub(crate) async fn finish_sample(
     let plan = &ready.plan;
     let (item, model) = (&unit.work.item, &plan.models[unit.model]);
     let task = &plan.tasks[unit.work.task].id;
-    let encode = || -> Result<(Vec<u8>, Option<Result<Vec<u8>, String>>), EncodeError> {
+    let encode = || -> Result<(Vec<u8>, Evidence), EncodeError> {
         let record = RecordRef {
             condition: &plan.conditions[unit.condition].id,
             error: error.as_ref(),
@@ -178,6 +178,9 @@ impl From<Reply> for Came {
         Self { reply, earned: None }
     }
 }
+
+/// The lines of trajectories, or why there are none; `None` when evidence is off.
+type Evidence = Option<Result<Vec<u8>, String>>;
 
 /// Whose trajectories.
 struct TrajectoryOf<'a> {

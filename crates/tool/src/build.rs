@@ -20,11 +20,14 @@ use crate::tool::Tool;
 use crate::web;
 use crate::workspace::Workspace;
 
+/// Looks up an environment variable.
+pub type Variable = dyn Fn(&str) -> Option<String> + Send + Sync;
+
 /// What tools need to know of this machine. `cli` hands it in; nothing here reads the environment.
 #[derive(Clone)]
 pub struct Surroundings {
     /// Looks up an environment variable.
-    pub variable: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    pub variable: Arc<Variable>,
     /// Where programs are looked for.
     pub program_path: Option<OsString>,
     /// The suite's root; `{suite}` in commands of MCP servers.

@@ -573,7 +573,7 @@ impl Checks<'_> {
             }
             value
         };
-        let plan = LimitsPlan {
+        LimitsPlan {
             memory_mb: within("memory_mb", given.memory_mb, 1024, 32, 1 << 20),
             cpu_seconds: within("cpu_seconds", given.cpu_seconds, timeout.ceil().max(1.0) as u32, 1, 86_400),
             pids: within("pids", given.pids, 64, 1, 32_768),
@@ -587,8 +587,7 @@ impl Checks<'_> {
                 }
                 (_, None) => None,
             },
-        };
-        plan
+        }
     }
 
     fn url(&mut self, key: &str, url: Option<&str>) {

@@ -35,6 +35,7 @@ pub(crate) use vote::elect;
 
 use self::answer::AnswerRule;
 use self::recorded::{Recorded, Returned};
+use crate::evidence::Keeper;
 
 /// How a task's answers are come by.
 pub(crate) struct Agent {
@@ -71,7 +72,7 @@ pub(crate) struct Errand<'a> {
     /// What to look for in results; `None` when no evidence is kept.
     pub(crate) needles: Option<&'a Needles>,
     /// Keeps whole bodies, when the suite wants them.
-    pub(crate) keep_body: Option<&'a (dyn Fn(&[u8]) + Sync)>,
+    pub(crate) keeper: Option<&'a Keeper>,
     /// What tools returned in a run that is made again: none is called then.
     recorded: Option<Recorded>,
 }
@@ -426,8 +427,8 @@ impl From<ToolError> for Returned {
 
 impl Errand<'_> {
     fn keep(&self, body: &[u8]) {
-        if let Some(keep) = self.keep_body {
-            keep(body);
+        if let Some(keeper) = self.keeper {
+            keeper.keep(body);
         }
     }
 }

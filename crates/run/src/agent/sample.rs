@@ -34,7 +34,6 @@ impl Sample<'_> {
         let plan = &self.ready.plan;
         let needles = plan.evidence.record.then(|| Needles::new(self.hint.expected, &self.question()));
         let attached = self.attached();
-        let keep = bodies.map(|bodies| |body: &[u8]| bodies.keep(body));
         let mut attempts = Vec::new();
         for attempt in 0..plan.sampling.voting_attempts {
             let mut request = self.request.clone();
@@ -58,7 +57,7 @@ impl Sample<'_> {
                 log: self.log,
                 workspace: &workspace,
                 needles: needles.as_ref(),
-                keep_body: keep.as_ref().map(|keep| keep as &(dyn Fn(&[u8]) + Sync)),
+                keeper: bodies,
                 recorded,
             };
             let mut made = self.agent.attempt(&errand).await?;

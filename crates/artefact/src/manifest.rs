@@ -75,6 +75,8 @@ pub enum AssetRole {
     Scorer,
     System,
     Token,
+    /// A file of an MCP server's program.
+    Tool,
 }
 
 /// How a file was hashed.

@@ -243,8 +243,9 @@ impl Collector {
 fn fill(batch: &mut Vec<Finished>, receiver: &Receiver<Finished>) -> bool {
     let Ok(first) = receiver.recv() else { return false };
     batch.push(first);
-    // Sleeping here, and not in `recv`, saves a wake-up for every sample that comes meanwhile.
-    std::thread::sleep(SYNC_EVERY);
+    // Sleeping here, and not in `recv`, saves a wake-up for every sample that comes meanwhile. Whoever knows that none
+    // comes any more wakes it.
+    std::thread::park_timeout(SYNC_EVERY);
     while batch.len() < BATCH {
         match receiver.try_recv() {
             Ok(finished) => batch.push(finished),

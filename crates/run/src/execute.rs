@@ -181,6 +181,7 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
         stop: options.stop,
     });
     runtime.block_on(ask_all(&shared, sender, &workers, options.budget.time));
+    collecting.thread().unpark();
     runtime.block_on(async {
         for scorer in ready.scorers.iter().flatten() {
             scorer.close().await;

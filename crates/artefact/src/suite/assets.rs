@@ -6,6 +6,7 @@ use std::path::Path;
 use proofmark_canon::{Digest, Value};
 
 use super::plan::{ConditionPlan, Plan, ScorerPlan, TaskPlan};
+use super::solver::{AgentToolPlan, SolverPlan};
 use super::text::{PromptSource, TextSource};
 use crate::manifest::AssetEntry;
 pub use crate::manifest::{AssetRole, HashMode};
@@ -121,6 +122,11 @@ pub fn named(plan: &Plan) -> Vec<(AssetRole, RelPath)> {
                 }
                 _ => {}
             }
+        }
+    }
+    for tool in plan.tasks.iter().filter_map(|task| task.solver.as_ref()).flat_map(SolverPlan::tools) {
+        if let AgentToolPlan::Mcp { files: own, .. } = tool {
+            files.extend(own.iter().map(|path| (AssetRole::Tool, path.clone())));
         }
     }
     for model in &plan.models {

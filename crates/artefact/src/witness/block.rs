@@ -132,6 +132,8 @@ pub enum Role {
     Scorer,
     System,
     Token,
+    /// A file of an MCP server's program.
+    Tool,
 }
 
 /// One file of a dataset of the hub.

@@ -295,6 +295,7 @@ fn role_of(role: AssetRole) -> Role {
         AssetRole::Scorer => Role::Scorer,
         AssetRole::System => Role::System,
         AssetRole::Token => Role::Token,
+        AssetRole::Tool => Role::Tool,
     }
 }
 

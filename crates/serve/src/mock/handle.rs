@@ -14,6 +14,7 @@ use hyper::{Request, Response, StatusCode};
 use proofmark_canon::Digest;
 use serde_json::Value;
 
+use super::alarm;
 use super::answer::{Answer, fingerprint};
 use super::body::{Broken, Outgoing};
 use super::config::{Config, Times};
@@ -113,7 +114,7 @@ impl State {
         };
         self.note(&head, provider, number, digest, attempt, &verdict);
         if !verdict.wait.is_zero() {
-            tokio::time::sleep(verdict.wait).await;
+            alarm::wait(verdict.wait).await;
         }
         let (status, content) = match verdict.outcome {
             Outcome::Reply { status, content } => (status, content),

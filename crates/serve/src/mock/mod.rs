@@ -9,6 +9,7 @@
 //!   what they have in common; `route` knows the paths;
 //! - `body` sends a reply, or half of one; `limit`, `log`, `stats` keep count; `png` draws.
 
+mod alarm;
 mod answer;
 mod ask;
 mod body;

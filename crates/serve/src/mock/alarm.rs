@@ -1,0 +1,86 @@
+//! Waits that end on time.
+//!
+//! The runtime's own timers have a grain of a millisecond, always end late, and wake everything that falls into one grain
+//! together. A provider whose latency is measured against must not do so: here a thread of its own sleeps to the microsecond.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::OnceLock;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+/// Someone who waits.
+struct Waiter {
+    due: Instant,
+    wake: oneshot::Sender<()>,
+}
+
+/// Returns when the time is over, and hardly later.
+pub(super) async fn wait(time: Duration) {
+    static ALARMS: OnceLock<Option<Sender<Waiter>>> = OnceLock::new();
+    let (wake, woken) = oneshot::channel();
+    let waiter = Waiter { due: Instant::now() + time, wake };
+    let sent = match ALARMS.get_or_init(start) {
+        Some(alarms) => alarms.send(waiter).is_ok(),
+        None => false,
+    };
+    if !sent || woken.await.is_err() {
+        // Without the thread it is late rather than never.
+        tokio::time::sleep(time).await;
+    }
+}
+
+fn start() -> Option<Sender<Waiter>> {
+    let (sender, receiver) = channel();
+    let thread = std::thread::Builder::new().name("alarm".to_owned()).spawn(move || watch(&receiver));
+    thread.is_ok().then_some(sender)
+}
+
+fn watch(waiters: &Receiver<Waiter>) {
+    // By time, then in the order in which they came.
+    let mut due: BinaryHeap<Reverse<(Instant, u64)>> = BinaryHeap::new();
+    let mut wakes = std::collections::BTreeMap::new();
+    for number in 0u64.. {
+        let next = loop {
+            let Some(Reverse((first, of))) = due.peek().copied() else {
+                match waiters.recv() {
+                    Ok(waiter) => break waiter,
+                    Err(_) => return,
+                }
+            };
+            let left = first.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                due.pop();
+                // Who no longer waits does not mind.
+                let _ = wakes.remove(&of).map(|wake: oneshot::Sender<()>| wake.send(()));
+                continue;
+            }
+            match waiters.recv_timeout(left) {
+                Ok(waiter) => break waiter,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        };
+        due.push(Reverse((next.due, number)));
+        wakes.insert(number, next.wake);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn waits_end_in_their_order_and_never_early() {
+        let start = Instant::now();
+        let timed = |ms: u64| async move {
+            wait(Duration::from_millis(ms)).await;
+            (ms, start.elapsed() >= Duration::from_millis(ms))
+        };
+        let (a, b, c) = tokio::join!(timed(30), timed(10), timed(20));
+        assert_eq!([a, b, c], [(30, true), (10, true), (20, true)]);
+    }
+}

@@ -8,8 +8,8 @@ use crate::generate;
 use crate::shell::{self, need, root, say};
 
 pub(crate) fn run() -> Result<()> {
-    // What the tests call besides cargo: scripts of `command` scorers.
-    need("python3", "python3")?;
+    // What the tests call besides cargo: scripts of `command` scorers, and code of agents, which sees `/usr` alone.
+    need("/usr/bin/python3", "python3")?;
     // Confines the programs of agents.
     need("bwrap", "bubblewrap")?;
     shell::run("cargo", &["fmt", "--all", "--check"])?;

@@ -193,7 +193,7 @@ impl Settings {
 
     /// What no tool of an agent may see.
     pub(crate) fn tool_world(&self) -> ToolWorld {
-        ToolWorld::default()
+        ToolWorld { hidden: self.cache_dir().into_iter().collect(), ..ToolWorld::default() }
     }
 
     /// The command as the witness of a run needs it. `paths` are the arguments that are paths, `run_dir` is where the
@@ -209,6 +209,7 @@ impl Settings {
         let home = self.environment.get("HOME").map(PathBuf::from);
         let mut secrets = self.surroundings(None).secrets(&ready.plan.models);
         secrets.extend(self.environment.text("HF_TOKEN").map(Secret::new));
+        secrets.extend(ready.tool_keys().filter_map(|name| self.environment.text(name)).map(Secret::new));
         let suite = real_path(&ready.suite.0, &cwd);
         let git = Git { path: self.program_path(), home: home.clone(), limit: GIT_LIMIT };
         let folder = suite.parent().unwrap_or(&cwd);

@@ -13,7 +13,7 @@ use proofmark_artefact::manifest::{Manifest, Platform};
 use proofmark_artefact::store::{Claim, ClaimError, OnExisting, OpenError, RunDir, names};
 use proofmark_artefact::summary::Summary;
 use proofmark_canon::{RunId, Value};
-use proofmark_model::{Ask, Class, Hint, Reply, Stop};
+use proofmark_model::{Ask, Class, Reply, Stop};
 use tokio::sync::{Semaphore, watch};
 
 use crate::agent::Sample;
@@ -386,17 +386,7 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
     let open = shared.purse.open().map_err(|spent| RunError::Budget { spent, done, samples })?;
     let mut request = request;
     let files = unit.work.files(ready)?;
-    let item = &unit.work.item;
-    let hint = Hint {
-        key: key.as_str(),
-        ordinal: unit.ordinal,
-        item_id: &item.id,
-        item_index: item.index,
-        sample: unit.sample,
-        attempt: 0,
-        expected: &item.expected,
-        choices: item.choices.as_deref(),
-    };
+    let hint = unit.hint(&key);
     let stopped = |stop| RunError::Stopped { stop, done, samples };
     let Came { reply, earned } = if let Some(agent) = &ready.agents[unit.work.task] {
         let errand = Sample { ready, agent, unit: &unit, request: &request, files, hint, log: &shared.telemetry };

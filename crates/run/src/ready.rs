@@ -12,7 +12,7 @@ use proofmark_artefact::suite::load::{SuiteError, SuiteFile};
 use proofmark_artefact::suite::plan::{ModelPlan, Plan, ToolPlan};
 use proofmark_artefact::suite::problem::{Place, Problem};
 use proofmark_artefact::suite::resolve::{Overrides, merge_params};
-use proofmark_artefact::suite::solver::{Protocol, SolverPlan};
+use proofmark_artefact::suite::solver::{AgentToolPlan, Protocol, SolverPlan};
 use proofmark_canon::json::EncodeError;
 use proofmark_canon::{Digest, Map, RunId};
 use proofmark_model::{BuildModel, Model, Recorded, Surroundings, check_params, price};
@@ -331,6 +331,15 @@ impl Ready {
             self.catalogues[at].clone_from(&entry.tools);
         }
         Ok(())
+    }
+
+    /// The variables that hold keys of agents' tools.
+    pub fn tool_keys(&self) -> impl Iterator<Item = &str> {
+        let tools = self.plan.tasks.iter().filter_map(|task| task.solver.as_ref()).flat_map(SolverPlan::tools);
+        tools.filter_map(|tool| match tool {
+            AgentToolPlan::Mcp { api_key_env, .. } => api_key_env.as_deref(),
+            other => proofmark_tool::web::key_variable(other),
+        })
     }
 
     /// Whether an agent works at a task, or answers are voted on.

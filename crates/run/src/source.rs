@@ -8,7 +8,7 @@ use proofmark_artefact::suite::problem::Place;
 use proofmark_artefact::suite::solver::SolverPlan;
 use proofmark_canon::seed::SampleSeed;
 use proofmark_canon::{Digest, Hasher, SampleKey, json};
-use proofmark_model::{File, Reply, Request};
+use proofmark_model::{File, Hint, Reply, Request};
 
 use crate::agent::Earned;
 use crate::attach::{self, AttachError};
@@ -105,6 +105,21 @@ impl Unit {
         let task = &plan.tasks[self.work.task].id;
         let model = &plan.models[self.model].id;
         SampleKey::new(task, &self.work.item.id, model, &plan.conditions[self.condition].id, self.sample)
+    }
+
+    /// What the harness knows about the item.
+    pub fn hint<'a>(&'a self, key: &'a SampleKey) -> Hint<'a> {
+        let item = &self.work.item;
+        Hint {
+            key: key.as_str(),
+            ordinal: self.ordinal,
+            item_id: &item.id,
+            item_index: item.index,
+            sample: self.sample,
+            attempt: 0,
+            expected: &item.expected,
+            choices: item.choices.as_deref(),
+        }
     }
 
     /// Returns what is sent for the sample, and the digest of all of it.

@@ -80,17 +80,7 @@ fn line_text(out: &mut String, line: &Line, palette: Palette) {
     if let Some(path) = &line.path {
         let _ = write!(out, " {}", escaped(path));
     }
-    match (line.status, &line.actual) {
-        (Status::Ok, Some(actual)) => {
-            let _ = write!(out, " {}", escaped(actual));
-        }
-        (Status::Fail, actual) if line.expected.is_some() => {
-            let expected = escaped(line.expected.as_deref().unwrap_or_default());
-            let actual = actual.as_deref().map_or_else(|| "not known".to_owned(), escaped);
-            let _ = write!(out, " expected {expected}, actual {actual}");
-        }
-        _ => {}
-    }
+    write_values(out, line.status, line.expected.as_deref(), line.actual.as_deref());
     if let Some(mode) = line.mode {
         let _ = write!(out, " ({mode})");
     }
@@ -100,7 +90,21 @@ fn line_text(out: &mut String, line: &Line, palette: Palette) {
     out.push('\n');
 }
 
-fn paint(text: &str, status: Status, palette: Palette) -> String {
+/// Writes what was found, and what was expected where that is something else.
+pub(crate) fn write_values(out: &mut String, status: Status, expected: Option<&str>, actual: Option<&str>) {
+    match (status, expected, actual) {
+        (Status::Ok, _, Some(actual)) => {
+            let _ = write!(out, " {}", escaped(actual));
+        }
+        (Status::Fail, Some(expected), actual) => {
+            let actual = actual.map_or_else(|| "not known".to_owned(), escaped);
+            let _ = write!(out, " expected {}, actual {actual}", escaped(expected));
+        }
+        _ => {}
+    }
+}
+
+pub(crate) fn paint(text: &str, status: Status, palette: Palette) -> String {
     let colour = match status {
         _ if palette == Palette::Plain => return text.to_owned(),
         Status::Ok => 32,

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::ladder::{Check, Climb, Outcome, Rung, Summary};
 use crate::number::{counted, percent};
-use crate::replay::format::{MOST_OF_A_LEVEL, annotation};
+use crate::replay::format::{MOST_OF_A_LEVEL, annotation, paint, write_values};
 use crate::replay::{Answer, Status};
 use crate::text::{escaped, visible};
 
@@ -102,31 +102,11 @@ fn check_text(out: &mut String, check: &Check, palette: Palette) {
         out.push_str(": ");
     }
     out.push_str(&escaped(&check.check));
-    match (check.status, &check.actual) {
-        (Status::Ok, Some(actual)) => {
-            let _ = write!(out, " {}", escaped(actual));
-        }
-        (Status::Fail, actual) if check.expected.is_some() => {
-            let expected = escaped(check.expected.as_deref().unwrap_or_default());
-            let actual = actual.as_deref().map_or_else(|| "not known".to_owned(), escaped);
-            let _ = write!(out, " expected {expected}, actual {actual}");
-        }
-        _ => {}
-    }
+    write_values(out, check.status, check.expected.as_deref(), check.actual.as_deref());
     if let Some(note) = &check.note {
         let _ = write!(out, ": {}", escaped(note));
     }
     out.push('\n');
-}
-
-fn paint(text: &str, status: Status, palette: Palette) -> String {
-    let colour = match status {
-        _ if palette == Palette::Plain => return text.to_owned(),
-        Status::Ok => 32,
-        Status::Fail => 31,
-        Status::Skip | Status::Unchecked => 33,
-    };
-    format!("\u{1b}[{colour}m{text}\u{1b}[0m")
 }
 
 fn summary_line(summary: Summary) -> String {

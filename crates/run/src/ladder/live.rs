@@ -16,7 +16,7 @@ use proofmark_artefact::suite::plan::{Plan, ScorerPlan};
 use proofmark_artefact::text::excerpt;
 use proofmark_artefact::verify::{Agreement, Check, Climb, LiveReport, Rung};
 use proofmark_canon::seed::Stream;
-use proofmark_model::{Ask, AttemptLog, Hint, Stop, price};
+use proofmark_model::{Ask, AttemptLog, Stop, price};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
@@ -274,17 +274,7 @@ async fn ask_one(
     let key = unit.key(&ready.plan);
     let (mut request, fingerprint) = unit.request(ready, &key).map_err(|error| chain(&error))?;
     let files = unit.work.files(ready).map_err(|error| chain(&error))?;
-    let item = &unit.work.item;
-    let hint = Hint {
-        key: key.as_str(),
-        ordinal: unit.ordinal,
-        item_id: &item.id,
-        item_index: item.index,
-        sample: unit.sample,
-        attempt: 0,
-        expected: &item.expected,
-        choices: item.choices.as_deref(),
-    };
+    let hint = unit.hint(&key);
     let came = match &ready.agents[unit.work.task] {
         Some(agent) => {
             let sample = Sample { ready, agent, unit, request: &request, files, hint, log: &Unheard };

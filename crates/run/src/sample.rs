@@ -8,7 +8,7 @@ use proofmark_artefact::record::{
 use proofmark_artefact::stats::Verdict;
 use proofmark_artefact::suite::config::Format;
 use proofmark_artefact::suite::gaia;
-use proofmark_artefact::trajectory::{Step, Trajectory};
+use proofmark_artefact::trajectory::{SingleRef, StepRef, Trajectory};
 use proofmark_canon::json::{self, EncodeError};
 use proofmark_canon::{Digest, RunId, SampleKey};
 use proofmark_model::{Reply, Request};
@@ -112,25 +112,21 @@ pub(crate) async fn finish_sample(
             let of = TrajectoryOf { key: &key, model: &model.id, run_id: ready.run_id, task };
             return Ok((line, Some(of.lines(earned).map_err(|error| error.to_string()))));
         }
-        let mut steps: Vec<Step> = request.messages.iter().map(|m| Step::prompt(m.role, &m.content)).collect();
-        steps.extend(output.as_ref().map(|output| Step::model_output(&output.text, None)));
-        let evidence = json::to_vec(&Trajectory {
-            attempt: None,
-            final_answer: output.as_ref().map(|output| output.text.clone()),
-            key: key.clone(),
-            model: model.id.clone(),
-            no_answer: None,
+        let prompts = request.messages.iter().map(|message| StepRef::prompt(message.role, &message.content));
+        let single = SingleRef {
+            final_answer: output.as_ref().map(|output| output.text.as_str()),
+            key: &key,
+            model: &model.id,
             run_id: ready.run_id,
-            steps,
-            stop: None,
-            task_id: task.clone(),
+            steps: prompts.chain(output.as_ref().map(|output| StepRef::model_output(&output.text))).collect(),
+            task_id: task,
             turns: u32::from(output.is_some()),
             usage,
-        });
-        let evidence = evidence.map_err(|error| error.to_string()).map(|mut line| {
-            line.push(b'\n');
-            line
-        });
+        };
+        let mut evidence = Vec::with_capacity(line.len() + 512);
+        let written = json::to_writer(&single, &mut evidence);
+        evidence.push(b'\n');
+        let evidence = written.map(|()| evidence).map_err(|error| error.to_string());
         Ok((line, Some(evidence)))
     };
     let (record, trajectory) = encode().map_err(|source| RecordError { key: key.to_string(), source })?;

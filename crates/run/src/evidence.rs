@@ -5,7 +5,7 @@
 //! resumes, and goes to the witness from there.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
@@ -84,11 +84,7 @@ impl Keeper {
 /// What the note of a run that is being finished says; `None` when there is no note or nothing is wrong.
 pub(crate) fn failure_noted(path: &Path) -> io::Result<Option<String>> {
     match File::open(path) {
-        Ok(file) => {
-            let mut first = Vec::new();
-            (&file).take(1).read_to_end(&mut first)?;
-            EvidenceNote { file }.failure()
-        }
+        Ok(file) => EvidenceNote { file }.failure(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }

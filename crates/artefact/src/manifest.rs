@@ -68,10 +68,14 @@ pub enum AssetRole {
     /// A file that rows name, sent with their prompt.
     Attachment,
     Brief,
+    /// How far a judge agrees with people.
+    Calibration,
     Model,
     /// Answers that were there already and are scored. Their path is a name alone: where they are does not count.
     Outputs,
     Prompt,
+    /// What a judge goes by.
+    Rubric,
     Scorer,
     System,
     Token,

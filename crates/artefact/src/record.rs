@@ -305,11 +305,71 @@ pub struct ToolCall {
 pub struct Score {
     /// Why, in one line.
     pub explanation: String,
+    /// How a judge scorer came to it; absent for all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge: Option<Judged>,
     pub passed: bool,
     /// The scorer's name in the suite.
     pub scorer: String,
     /// From 0 to 1.
     pub value: f64,
+}
+
+/// How a judge scorer came to its verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Judged {
+    /// How many opinions are against the verdict.
+    pub dissent: u32,
+    /// What each judge said, by judge, then by vote, then by order; empty when no judge was asked.
+    pub opinions: Vec<Opinion>,
+    pub stage: Stage,
+}
+
+/// What decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// There is no answer to judge.
+    Empty,
+    /// The answer is the target.
+    Exact,
+    /// They are the same without case, punctuation and further white space.
+    Normalised,
+    /// The judges.
+    Judge,
+}
+
+/// One judgment, as it counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Opinion {
+    /// The judge's id in the suite.
+    pub judge: String,
+    /// Names the judgment in `judgments.jsonl`.
+    #[schemars(with = "String")]
+    pub key: Digest,
+    /// Where the answer stood in a comparison of two; absent for a single answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
+    pub passed: bool,
+    pub reason: String,
+    /// The number it gave, where the suite asks for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    pub usage: Usage,
+    /// From 0 to 1.
+    pub value: f64,
+    pub verdict: String,
+    pub vote: u32,
+}
+
+/// Where the answer stands when two are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    AnswerFirst,
+    AnswerSecond,
 }
 
 /// Tokens as the model counted them.
@@ -387,7 +447,7 @@ mod tests {
         let messages = [Message::new(Role::User, "q")];
         let output = Output::of_text("a");
         let error = SampleError { class: "scorer".into(), message: "broke".into() };
-        let scores = [Score { explanation: "e".into(), passed: true, scorer: "exact".into(), value: 0.5 }];
+        let scores = [Score { explanation: "e".into(), judge: None, passed: true, scorer: "exact".into(), value: 0.5 }];
         let line = proofmark_canon::to_vec(&RecordRef {
             condition: "c",
             error: Some(&error),

@@ -23,6 +23,7 @@ pub mod execute;
 pub mod git;
 pub mod given;
 pub mod journal;
+pub mod judge;
 pub mod ladder;
 mod lanes;
 pub mod outputs;

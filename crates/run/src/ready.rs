@@ -496,11 +496,12 @@ fn build_models(plan: &Plan, assets: &Assets, root: &Path, world: &World) -> Res
 
 fn build_scorers(plan: &Plan, assets: &Assets, root: &Path, world: &World) -> Result<Vec<Vec<Scorer>>, Vec<Problem>> {
     let load = |path: &RelPath| {
-        let asset = assets.get(AssetRole::Scorer, path);
+        let asset = assets.get(AssetRole::Scorer, path).or_else(|| assets.get(AssetRole::Rubric, path));
         asset.map(|asset| asset.bytes.clone()).ok_or_else(|| format!("`{path}` was not loaded"))
     };
     let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let env = ScorerEnv { root: root.to_owned(), path: world.program_path.clone(), workers };
+    let judges = plan.judges.iter().map(|judge| judge.id.clone()).collect();
+    let env = ScorerEnv { root: root.to_owned(), path: world.program_path.clone(), workers, judges };
     let (mut tasks, mut problems) = (Vec::new(), Vec::new());
     for (task_at, task) in plan.tasks.iter().enumerate() {
         let mut scorers = Vec::new();

@@ -280,6 +280,7 @@ async fn score_all(
         };
         scores.push(Score {
             explanation: verdict.explanation,
+            judge: None,
             passed: verdict.passed,
             scorer: scorer.name().to_owned(),
             value: verdict.value,

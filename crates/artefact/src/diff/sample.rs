@@ -47,7 +47,7 @@ pub(super) fn record(task: &str, item: &str, model: &str, condition: &str, sampl
 }
 
 pub(super) fn score(scorer: &str, passed: bool, value: f64) -> Score {
-    Score { explanation: format!("{scorer} says {passed}"), passed, scorer: scorer.to_owned(), value }
+    Score { explanation: format!("{scorer} says {passed}"), judge: None, passed, scorer: scorer.to_owned(), value }
 }
 
 pub(super) fn trajectory(key: &str, answer: &str) -> Trajectory {

@@ -150,6 +150,7 @@ pub(crate) fn record(ordinal: u64, status: Status, passed: Option<bool>) -> Reco
     let key = SampleKey::new(TASKS[0], &item, MODELS[0], CONDITIONS[0], 0);
     let score = |passed: bool| Score {
         explanation: "compared with the target".to_owned(),
+        judge: None,
         passed,
         scorer: "exact".to_owned(),
         value: f64::from(u8::from(passed)),

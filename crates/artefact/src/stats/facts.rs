@@ -248,8 +248,13 @@ mod tests {
     }
 
     fn record(task: &str, item: &str, model: &str, condition: &str, sample: u32) -> Record {
-        let score =
-            |scorer: &str| Score { explanation: String::new(), passed: true, scorer: scorer.into(), value: 0.5 };
+        let score = |scorer: &str| Score {
+            explanation: String::new(),
+            judge: None,
+            passed: true,
+            scorer: scorer.into(),
+            value: 0.5,
+        };
         let scorers: &[&str] = if task == "one" { &["exact", "f1"] } else { &["exact"] };
         Record {
             condition: condition.into(),

@@ -117,6 +117,10 @@ pub fn named(plan: &Plan) -> Vec<(AssetRole, RelPath)> {
         for scorer in scorers {
             match scorer {
                 ScorerPlan::JsonSchema { file: Some(path), .. } => files.push((AssetRole::Scorer, path.clone())),
+                ScorerPlan::Judge(plan) => {
+                    files.extend(plan.rubric.file().map(|path| (AssetRole::Rubric, path.clone())));
+                    files.extend(plan.calibration.iter().map(|path| (AssetRole::Calibration, path.clone())));
+                }
                 ScorerPlan::Command { files: own, .. } => {
                     files.extend(own.iter().map(|path| (AssetRole::Scorer, path.clone())));
                 }
@@ -129,7 +133,7 @@ pub fn named(plan: &Plan) -> Vec<(AssetRole, RelPath)> {
             files.extend(own.iter().map(|path| (AssetRole::Tool, path.clone())));
         }
     }
-    for model in &plan.models {
+    for model in plan.models.iter().chain(&plan.judges) {
         let file = model.params.get("file").and_then(Value::as_str).and_then(|path| path.parse().ok());
         files.extend(file.map(|path| (AssetRole::Model, path)));
     }

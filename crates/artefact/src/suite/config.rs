@@ -7,6 +7,7 @@ use proofmark_canon::{Digest, Map, Value};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::judge::{JudgeMode, ScoreRange};
 use super::solver::Solver;
 use super::text::{PromptSource, TextSource};
 use crate::path::RelPath;
@@ -31,6 +32,12 @@ pub struct Suite {
     pub sampling: Option<Sampling>,
     #[schemars(length(min = 1))]
     pub models: Vec<Model>,
+    /// Models that judge answers; `judge` scorers name them by id.
+    #[serde(default)]
+    pub judges: Option<Vec<Model>>,
+    /// Where judgments are kept: a folder, relative to the suite's or absolute, or `off`. Default: the user's cache.
+    #[serde(default)]
+    pub judge_cache: Option<String>,
     /// Named prompt arms. Default: one, called `default`, that changes nothing.
     #[serde(default)]
     pub conditions: Option<Conditions>,
@@ -580,6 +587,45 @@ pub enum Scorer {
         #[serde(default)]
         #[schemars(range(max = 63))]
         max_distance: Option<u32>,
+    },
+    /// A model grades the answer by a rubric.
+    Judge {
+        #[serde(default)]
+        name: Option<String>,
+        /// What a good answer is, for the judge to read.
+        rubric: TextSource,
+        /// Ids of the suite's `judges`; several are a panel, whose majority decides. Default: all of them.
+        #[serde(default)]
+        judges: Option<Vec<String>>,
+        /// Default: `single`.
+        #[serde(default)]
+        mode: Option<JudgeMode>,
+        /// For `pairwise`: the column with the other answer. Default: the target.
+        #[serde(default)]
+        against: Option<String>,
+        /// Whether the judge is shown the target. Default: true, and false for `pairwise`.
+        #[serde(default)]
+        reference: Option<bool>,
+        /// The words a judge may say, and what each is worth from 0 to 1. Default: `{pass: 1, fail: 0}`.
+        #[serde(default)]
+        verdicts: Option<std::collections::BTreeMap<String, f64>>,
+        /// Ask for a number too, which then gives the value.
+        #[serde(default)]
+        score: Option<ScoreRange>,
+        /// The value from which an answer passes. Default: 1.
+        #[serde(default)]
+        pass: Option<f64>,
+        /// How often each judge is asked; its majority counts. Default: 1.
+        #[serde(default)]
+        #[schemars(range(min = 1, max = 25))]
+        votes: Option<u32>,
+        /// Whether an answer that is the target, or is it without case and punctuation, passes without a judge.
+        /// Default: true where the judge is shown the target.
+        #[serde(default)]
+        first: Option<bool>,
+        /// A report of `proofmark calibrate` on this judge and rubric, for readers of the run's report.
+        #[serde(default)]
+        calibration: Option<RelPath>,
     },
     /// Any program: one JSON request a line on stdin, one JSON verdict a line on stdout.
     Command {

@@ -28,19 +28,21 @@ pub fn run_id(suite: &Value, datasets: &[Digest], assets: &[AssetEntry]) -> Resu
     Ok(RunId::from_digest(&Digest::of(&bytes)))
 }
 
-/// Takes out what is not identity: `limits` of the suite, `limits` and `price` of its models.
+/// Takes out what is not identity: `limits` and `judge_cache` of the suite, `limits` and `price` of its models.
 fn without_manners(suite: &Value) -> Value {
     let mut suite = suite.clone();
     if let Value::Object(members) = &mut suite {
         members.remove("limits");
-        if let Some(Value::Array(mut models)) = members.remove("models") {
+        members.remove("judge_cache");
+        for list in ["models", "judges"] {
+            let Some(Value::Array(mut models)) = members.remove(list) else { continue };
             for model in &mut models {
                 if let Value::Object(model) = model {
                     model.remove("limits");
                     model.remove("price");
                 }
             }
-            members.insert("models", models);
+            members.insert(list, models);
         }
     }
     suite

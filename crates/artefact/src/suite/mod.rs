@@ -7,6 +7,7 @@ pub mod assets;
 pub mod config;
 pub mod gaia;
 pub mod identity;
+pub mod judge;
 pub mod load;
 pub mod plan;
 pub mod problem;

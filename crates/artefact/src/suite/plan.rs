@@ -9,6 +9,7 @@ use proofmark_canon::{Digest, Map, Value};
 use serde::Serialize;
 
 use super::config::{Api, Format, Group, Limits, OnBadRow, OutputKind, Price, Runner, Take, Tie};
+use super::judge::JudgePlan;
 use super::solver::SolverPlan;
 use super::text::{PromptSource, TextSource};
 use crate::path::RelPath;
@@ -26,6 +27,11 @@ pub struct Plan {
     pub seed: u64,
     pub sampling: SamplingPlan,
     pub models: Vec<ModelPlan>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub judges: Vec<ModelPlan>,
+    /// A folder, or `off`. Not part of the run's identity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judge_cache: Option<String>,
     pub conditions: Vec<ConditionPlan>,
     pub tasks: Vec<TaskPlan>,
     pub determinism: DeterminismPlan,
@@ -262,6 +268,7 @@ pub enum ScorerPlan {
         timeout: f64,
         files: Vec<RelPath>,
     },
+    Judge(Box<JudgePlan>),
 }
 
 impl ScorerPlan {
@@ -278,6 +285,7 @@ impl ScorerPlan {
             | Self::Image { name, .. }
             | Self::ImageHash { name, .. }
             | Self::Command { name, .. } => name,
+            Self::Judge(plan) => &plan.name,
         }
     }
 }

@@ -6,6 +6,7 @@ use proofmark_canon::Map;
 
 use super::config::{self, Api, Conditions, Format, Limits, OutputKind, Price, Scorer, Shuffle, Suite};
 use super::gaia;
+use super::judge::{resolve_judge, tie_judges};
 use super::plan::{
     ConditionPlan, DatasetPlan, DeterminismPlan, EvidencePlan, ModelPlan, Plan, RESOLVED_MARK, SamplingPlan,
     ScorerPlan, TaskPlan, ToolPlan,
@@ -61,7 +62,8 @@ pub fn resolve(suite: Suite, overrides: &Overrides) -> Result<Plan, Vec<Problem>
     }
     let seed = suite.seed.unwrap_or(0);
     let sampling = resolve_sampling(suite.sampling.unwrap_or_default(), &mut problems);
-    let models = resolve_models(suite.models, &mut problems);
+    let models = resolve_models(suite.models, "models", &mut problems);
+    let judges = suite.judges.map(|judges| resolve_models(judges, "judges", &mut problems)).unwrap_or_default();
     let conditions = resolve_conditions(suite.conditions, &mut problems);
     let strict = overrides.strict_serialization.or(suite.determinism.and_then(|d| d.strict_serialization));
     let strict = strict.unwrap_or(true);
@@ -79,7 +81,8 @@ pub fn resolve(suite: Suite, overrides: &Overrides) -> Result<Plan, Vec<Problem>
     if let Some(limits) = &suite.limits {
         check_limits(limits, &top.key("limits"), &mut problems);
     }
-    let tasks = resolve_tasks(suite.tasks, seed, strict, overrides.max_items, &mut problems);
+    let mut tasks = resolve_tasks(suite.tasks, seed, strict, overrides.max_items, &mut problems);
+    tie_judges(&mut tasks, &judges, &mut problems);
     let mut plan = Plan {
         resolved: RESOLVED_MARK,
         name: suite.name,
@@ -87,6 +90,8 @@ pub fn resolve(suite: Suite, overrides: &Overrides) -> Result<Plan, Vec<Problem>
         seed,
         sampling,
         models,
+        judges,
+        judge_cache: suite.judge_cache,
         conditions,
         tasks,
         determinism,
@@ -130,11 +135,11 @@ fn resolve_sampling(sampling: config::Sampling, problems: &mut Vec<Problem>) -> 
     }
 }
 
-fn resolve_models(models: Vec<config::Model>, problems: &mut Vec<Problem>) -> Vec<ModelPlan> {
-    let place = Place::top().key("models");
+fn resolve_models(models: Vec<config::Model>, key: &str, problems: &mut Vec<Problem>) -> Vec<ModelPlan> {
+    let place = Place::top().key(key);
     if models.is_empty() {
         problems.push(
-            Problem::at(place.clone(), "a suite needs at least one model")
+            Problem::at(place.clone(), format!("`{key}` is empty: a suite needs at least one"))
                 .hint("try `{id: noisy, model: \"offline:noisy\"}`"),
         );
     }
@@ -451,7 +456,8 @@ fn resolve_scorers(scorers: Vec<Scorer>, place: &Place, problems: &mut Vec<Probl
     for (at, scorer) in scorers.into_iter().enumerate() {
         let name = given_name(&scorer).cloned().unwrap_or_else(|| free_name(type_name(&scorer), &mut taken));
         check_scorer(&scorer, &place.index(at), problems);
-        plans.push(fill_scorer(scorer, name));
+        let judge = resolve_judge(&scorer, name.clone(), &place.index(at), problems);
+        plans.push(judge.unwrap_or_else(|| fill_scorer(scorer, name)));
     }
     plans
 }
@@ -468,7 +474,8 @@ fn given_name(scorer: &Scorer) -> Option<&String> {
         | Scorer::Gaia { name }
         | Scorer::Image { name, .. }
         | Scorer::ImageHash { name, .. }
-        | Scorer::Command { name, .. } => name.as_ref(),
+        | Scorer::Command { name, .. }
+        | Scorer::Judge { name, .. } => name.as_ref(),
     }
 }
 
@@ -485,6 +492,7 @@ fn type_name(scorer: &Scorer) -> &'static str {
         Scorer::Image { .. } => "image",
         Scorer::ImageHash { .. } => "image_hash",
         Scorer::Command { .. } => "command",
+        Scorer::Judge { .. } => "judge",
     }
 }
 
@@ -595,6 +603,7 @@ fn fill_scorer(scorer: Scorer, name: String) -> ScorerPlan {
         Scorer::Command { command, timeout, files, .. } => {
             ScorerPlan::Command { name, command, timeout: timeout.unwrap_or(30.0), files: files.unwrap_or_default() }
         }
+        Scorer::Judge { .. } => unreachable!("judges are resolved on their own"),
     }
 }
 

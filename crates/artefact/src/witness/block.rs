@@ -125,10 +125,14 @@ pub enum Role {
     /// A file that rows name, sent with their prompt.
     Attachment,
     Brief,
+    /// How far a judge agrees with people.
+    Calibration,
     Model,
     /// Answers that were there already and were scored.
     Outputs,
     Prompt,
+    /// What a judge goes by.
+    Rubric,
     Scorer,
     System,
     Token,

@@ -289,9 +289,11 @@ fn role_of(role: AssetRole) -> Role {
     match role {
         AssetRole::Attachment => Role::Attachment,
         AssetRole::Brief => Role::Brief,
+        AssetRole::Calibration => Role::Calibration,
         AssetRole::Model => Role::Model,
         AssetRole::Outputs => Role::Outputs,
         AssetRole::Prompt => Role::Prompt,
+        AssetRole::Rubric => Role::Rubric,
         AssetRole::Scorer => Role::Scorer,
         AssetRole::System => Role::System,
         AssetRole::Token => Role::Token,

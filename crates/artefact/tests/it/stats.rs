@@ -73,6 +73,7 @@ fn record(shape: &Shape, facts: &Facts<'_>, sample: u32) -> Record {
         (&shape.models[facts.model], &shape.conditions[facts.condition], format!("i{}", facts.item));
     let score = |(verdict, scorer): (&Verdict, &String)| Score {
         explanation: String::new(),
+        judge: None,
         passed: verdict.passed,
         scorer: scorer.clone(),
         value: verdict.value,

@@ -54,6 +54,7 @@ fn good_run() -> Run {
                         let finish_reason = (!failed).then(|| "stop".to_owned());
                         let score = |scorer: &&str| Score {
                             explanation: "because".into(),
+                            judge: None,
                             passed: ordinal.is_multiple_of(3),
                             scorer: (*scorer).into(),
                             value: if ordinal.is_multiple_of(3) { 1.0 } else { 0.25 },

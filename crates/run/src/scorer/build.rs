@@ -4,8 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use proofmark_artefact::path::RelPath;
+use proofmark_artefact::suite::judge::JudgePlan;
 use proofmark_artefact::suite::plan::ScorerPlan;
-use proofmark_canon::Value;
+use proofmark_artefact::suite::text::TextSource;
+use proofmark_canon::{Digest, Value};
 
 use super::choice::Choice;
 use super::command::Command;
@@ -19,6 +21,7 @@ use super::pattern::Pattern;
 use super::schema::Schema;
 use super::set::Set;
 use super::verdict::{Answer, ScoreError, Verdict};
+use crate::judge::JudgeScorer;
 
 /// One scorer of a task, ready to judge any number of answers from any number of threads.
 #[derive(Debug)]
@@ -36,6 +39,8 @@ pub struct ScorerEnv {
     pub path: Option<OsString>,
     /// How many processes one command scorer may have at a time; at least 1.
     pub workers: usize,
+    /// Ids of the suite's judges, in its order.
+    pub judges: Vec<String>,
 }
 
 /// Gives the bytes of a file that the plan names, or says why it cannot.
@@ -70,6 +75,7 @@ impl Scorer {
             ScorerPlan::Command { name, command, timeout, files: _ } => {
                 Kind::Command(Box::new(Command::compile(name, command, *timeout, env)?))
             }
+            ScorerPlan::Judge(plan) => Kind::Judge(Box::new(compile_judge(plan, load, env)?)),
         };
         Ok(Self { name: plan.name().to_owned(), kind })
     }
@@ -84,9 +90,14 @@ impl Scorer {
         matches!(self.kind, Kind::Command(_))
     }
 
+    /// The judge scorer it is, if it is one: that needs a desk.
+    pub(crate) fn judge(&self) -> Option<&JudgeScorer> {
+        if let Kind::Judge(scorer) = &self.kind { Some(scorer) } else { None }
+    }
+
     /// Judges an answer at once, or returns `None` when that needs another process or takes long.
     pub fn score_now(&self, answer: &Answer<'_>) -> Option<Result<Verdict, ScoreError>> {
-        let reads_text = !matches!(self.kind, Kind::Image(_) | Kind::ImageHash(_) | Kind::Command(_));
+        let reads_text = !matches!(self.kind, Kind::Image(_) | Kind::ImageHash(_) | Kind::Command(_) | Kind::Judge(_));
         if reads_text && answer.text.is_empty() && !answer.images.is_empty() {
             // Not an empty text: there is none, and no target can mean that.
             return Some(Ok(Verdict::fail("the answer is a picture without text".to_owned())));
@@ -101,7 +112,7 @@ impl Scorer {
             Kind::Schema(scorer) => scorer.score(answer),
             Kind::Gaia(scorer) => scorer.score(answer),
             Kind::Image(scorer) => Ok(scorer.score(answer)),
-            Kind::ImageHash(_) | Kind::Command(_) => return None,
+            Kind::ImageHash(_) | Kind::Command(_) | Kind::Judge(_) => return None,
         })
     }
 
@@ -110,6 +121,8 @@ impl Scorer {
         match &self.kind {
             Kind::Command(scorer) => Ok(scorer.score(answer).await?),
             Kind::ImageHash(scorer) => scorer.score(answer).await,
+            // Whoever scores takes `judge`, which needs a desk.
+            Kind::Judge(_) => Err(ScoreError::NoJudge),
             _ => self.score_now(answer).expect("all others have an answer at once"),
         }
     }
@@ -143,6 +156,29 @@ enum Kind {
     Image(Box<Image>),
     ImageHash(ImageHash),
     Command(Box<Command>),
+    Judge(Box<JudgeScorer>),
+}
+
+fn compile_judge(plan: &JudgePlan, load: &Load<'_>, env: &ScorerEnv) -> Result<JudgeScorer, ScorerBuildError> {
+    let scorer = || plan.name.clone();
+    let rubric = match &plan.rubric {
+        TextSource::Inline(text) => text.clone(),
+        TextSource::File(file) => {
+            let wrong = |why| ScorerBuildError::File { scorer: scorer(), file: file.clone(), why };
+            let bytes = load(file).map_err(wrong)?;
+            String::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8 text".to_owned()))?
+        }
+    };
+    let at = |id: &String| {
+        env.judges.iter().position(|known| known == id).ok_or_else(|| ScorerBuildError::Option {
+            scorer: scorer(),
+            option: "judges",
+            found: id.clone(),
+            expected: "the id of one of the suite's judges",
+        })
+    };
+    let judges = plan.judges.iter().map(at).collect::<Result<_, _>>()?;
+    Ok(JudgeScorer { rubric_digest: Digest::of(rubric.as_bytes()), plan: plan.clone(), rubric, judges })
 }
 
 /// The plan names a scorer that cannot be made.
@@ -199,7 +235,7 @@ pub(super) mod tests {
     }
 
     fn compile(plan: &ScorerPlan) -> Scorer {
-        let env = ScorerEnv { root: PathBuf::from("/"), path: None, workers: 1 };
+        let env = ScorerEnv { root: PathBuf::from("/"), path: None, workers: 1, judges: Vec::new() };
         Scorer::compile(plan, &|_| Err("no files here".to_owned()), &env).unwrap()
     }
 

@@ -365,7 +365,11 @@ mod tests {
     fn scorer(command: Vec<String>, timeout: f64, root: &Path, workers: usize) -> Result<Scorer, ScorerBuildError> {
         let plan = ScorerPlan::Command { name: "c".into(), command, timeout, files: vec![] };
         let path = Some(OsString::from("/usr/local/bin:/usr/bin:/bin"));
-        Scorer::compile(&plan, &|_| Err("no files".into()), &ScorerEnv { root: root.to_owned(), path, workers })
+        Scorer::compile(
+            &plan,
+            &|_| Err("no files".into()),
+            &ScorerEnv { root: root.to_owned(), path, workers, judges: Vec::new() },
+        )
     }
 
     /// Answers `passed` when the answer is the target, and counts its starts.

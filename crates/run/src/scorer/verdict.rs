@@ -89,6 +89,8 @@ pub enum ScoreError {
     Reference { item: String, path: String, why: String },
     #[error("cannot look at the picture that was stored: {why}")]
     Stored { why: String },
+    #[error("there is no judge to ask here")]
+    NoJudge,
     #[error(transparent)]
     Command(#[from] CommandError),
 }
@@ -103,7 +105,7 @@ impl ScoreError {
             Self::Target { .. } => "correct the item, or map `target` to another field",
             Self::Choices { .. } => "set `choices` in the task's dataset to the field that lists the options",
             Self::Reference { .. } => "give the path of a PNG, JPEG, GIF or WebP file inside the suite's folder",
-            Self::Stored { .. } => return None,
+            Self::Stored { .. } | Self::NoJudge => return None,
             Self::Command(error) => return error.hint(),
         })
     }

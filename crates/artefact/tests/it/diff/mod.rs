@@ -169,8 +169,13 @@ fn answered(record: &mut Record, text: &str) {
     let passed = record.expected.as_str() == Some(text);
     let explanation = if passed { "equal".to_owned() } else { format!("found `{text}`") };
     record.output = Some(Output::of_text(text.to_owned()));
-    record.scores =
-        vec![Score { explanation, passed, scorer: "exact".to_owned(), value: if passed { 1.0 } else { 0.0 } }];
+    record.scores = vec![Score {
+        explanation,
+        judge: None,
+        passed,
+        scorer: "exact".to_owned(),
+        value: if passed { 1.0 } else { 0.0 },
+    }];
 }
 
 fn failed(record: &mut Record) {

@@ -1,0 +1,1 @@
+//! Look-alike markup in untrusted text, made harmless.

@@ -119,6 +119,10 @@ pub enum TrustError {
     SameName(KeyName),
     #[error("`{0}` and `{1}` are one key")]
     SameKey(KeyName, KeyName),
+    #[error("key `{name}` was revoked as {reason} at {at} already")]
+    Revoked { name: KeyName, at: Moment, reason: Reason },
+    #[error("{0} is not in the trust file")]
+    Unknown(Fingerprint),
 }
 
 /// No more than this is read of a trust file.
@@ -228,6 +232,24 @@ impl Trust {
             return Err(TrustError::SameName(trusted.name));
         }
         self.keys.insert(fingerprint, trusted);
+        Ok(())
+    }
+
+    /// Gives a key up. What was said of it before can be made worse, never better.
+    pub fn revoke(&mut self, fingerprint: &Fingerprint, revocation: Revocation) -> Result<(), TrustError> {
+        let trusted = self.keys.get_mut(fingerprint).ok_or(TrustError::Unknown(*fingerprint))?;
+        if let Some(before) = &trusted.revoked {
+            let is_worse = match (before.reason, revocation.reason) {
+                (Reason::Compromised, _) => false,
+                (_, Reason::Compromised) => true,
+                _ => revocation.at < before.at,
+            };
+            if !is_worse {
+                let (name, before) = (trusted.name.clone(), before.clone());
+                return Err(TrustError::Revoked { name, at: before.at, reason: before.reason });
+            }
+        }
+        trusted.revoked = Some(revocation);
         Ok(())
     }
 

@@ -197,3 +197,19 @@ fn who_judges_what_he_hands_in_is_seen() {
     trusted.roles.insert(Role::Submitter);
     assert!(trusted.is_self_judging());
 }
+
+#[test]
+fn a_revocation_can_be_made_worse_and_never_better() {
+    let signer = public(1).fingerprint();
+    let at = |text: &str, reason| Revocation { at: text.parse().unwrap(), reason };
+    let mut trust = trust_in(judge(1, "ada"));
+    let mut revoke = |text, reason| trust.revoke(&signer, at(text, reason)).is_ok();
+    assert!(revoke(NOON, Reason::Retired));
+    assert!(!revoke("2026-06-15T12:00:01Z", Reason::Superseded));
+    assert!(revoke("2026-06-15T11:00:00Z", Reason::Superseded));
+    assert!(revoke("2026-07-01T00:00:00Z", Reason::Compromised));
+    assert!(!revoke("2020-01-01T00:00:00Z", Reason::Retired));
+    assert!(!revoke("2020-01-01T00:00:00Z", Reason::Compromised));
+    let stranger = public(2).fingerprint();
+    assert!(matches!(trust.revoke(&stranger, at(NOON, Reason::Retired)), Err(TrustError::Unknown(_))));
+}

@@ -247,6 +247,8 @@ pub struct RunArgs {
     /// How to print the result
     #[arg(long, value_enum, default_value_t = TextOrJson::Text, value_name = "FORMAT")]
     pub format: TextOrJson,
+    #[command(flatten)]
+    pub judging: JudgeArgs,
 }
 
 #[derive(Debug, Args)]
@@ -294,6 +296,29 @@ pub struct ScoreArgs {
     /// How to print the result
     #[arg(long, value_enum, default_value_t = TextOrJson::Text, value_name = "FORMAT")]
     pub format: TextOrJson,
+    #[command(flatten)]
+    pub judging: JudgeArgs,
+}
+
+/// For suites with judges.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Judging")]
+pub struct JudgeArgs {
+    /// Sign judgments with this key: a name, a fingerprint, a file, or `none` [default: your key with the role judge]
+    #[arg(long, value_name = "KEY")]
+    pub judge_key: Option<String>,
+    /// Read the key's passphrase from this file
+    #[arg(long, value_name = "FILE")]
+    pub passphrase_file: Option<PathBuf>,
+    /// Keep judgments in this folder, or `off` [default: what the suite says, else your cache]
+    #[arg(long, value_name = "DIR|off")]
+    pub judge_cache: Option<PathBuf>,
+    /// Ask judges again, whatever the cache holds; new verdicts replace old ones, which are kept and shown
+    #[arg(long)]
+    pub rejudge: bool,
+    /// Whose signatures count [default: PROOFMARK_TRUST, or trust.json in PROOFMARK_HOME]
+    #[arg(long, value_name = "FILE")]
+    pub trust: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -565,6 +590,9 @@ pub struct VerifyArgs {
     /// Where the paths of the blocks start, whatever they say
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
+    /// Whose signatures count [default: PROOFMARK_TRUST, or trust.json in PROOFMARK_HOME]
+    #[arg(long, value_name = "FILE")]
+    pub trust: Option<PathBuf>,
     /// How to print the result
     #[arg(long, value_enum, default_value_t = ReplayFormat::Text, value_name = "FORMAT")]
     pub format: ReplayFormat,

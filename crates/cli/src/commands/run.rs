@@ -207,9 +207,9 @@ fn execute(
     };
     let is_quiet = args.format == TextOrJson::Json && !settings.stderr_is_terminal;
     let meter = Meter::new(settings.stderr_is_terminal, ready.samples(), is_quiet);
-    let shelf = judging::shelf(&ready, settings)?;
+    let shelf = judging::shelf(&ready, &args.judging, settings)?;
     let options = Options {
-        shelf,
+        shelf: shelf.clone(),
         run_dir: run_dir.clone(),
         on_existing,
         concurrency: concurrency(args),
@@ -221,7 +221,9 @@ fn execute(
         invocation: settings.invocation(&ready, paths, &run_dir)?,
         stop: stop_on_interrupt(),
     };
-    execute::run(ready, options, Box::new(meter)).map_err(|error| run_failure(&error, args, &run_dir))
+    let outcome = execute::run(ready, options, Box::new(meter));
+    shelf.report(settings);
+    outcome.map_err(|error| run_failure(&error, args, &run_dir))
 }
 
 /// Turns true at the first Ctrl-C; a second one ends the process at once.

@@ -132,7 +132,7 @@ impl Climber<'_> {
             return Ok(());
         };
         let scratch = TempDir::new()?;
-        let trust = judging::trust(self.settings)?;
+        let trust = judging::trust(self.args.trust.as_deref(), self.settings)?;
         let ready = match self.load(dir, &root, Surroundings::none(), ModelUse::Named, ModelUse::Named) {
             Ok(ready) => ready,
             Err(why) => {

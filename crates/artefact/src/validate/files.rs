@@ -17,8 +17,15 @@ use crate::store::{self, MAX_JSON, OpenError, names};
 use crate::text::excerpt;
 
 /// What planes 2 and 3 leave beside the run; they are checked by others.
-const OTHER_PLANES: [&str; 6] =
-    ["attestation.json", "audit-report.json", "bodies", "report.md", "report.replay.json", "telemetry.jsonl"];
+const OTHER_PLANES: [&str; 7] = [
+    "attestation.json",
+    "audit-report.json",
+    "bodies",
+    "judgments.jsonl",
+    "report.md",
+    "report.replay.json",
+    "telemetry.jsonl",
+];
 
 /// What is behind a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

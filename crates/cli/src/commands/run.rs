@@ -276,7 +276,7 @@ pub(crate) fn text(outcome: &Outcome, settings: &Settings) -> String {
             out.push_str(&format!("  {}\n", visible(&path.display().to_string())));
         }
     }
-    for name in [names::REPORT_MD, names::REPLAY] {
+    for name in [names::JUDGMENTS, names::REPORT_MD, names::REPLAY] {
         let path = outcome.run_dir.join(name);
         if path.exists() {
             out.push_str(&format!("  {}\n", visible(&path.display().to_string())));

@@ -24,6 +24,8 @@ mod hostile;
 #[cfg(test)]
 mod images;
 #[cfg(test)]
+mod judge_example;
+
 mod kill;
 #[cfg(test)]
 mod live;

@@ -61,7 +61,7 @@ fn the_example_is_judged_as_its_readme_says_and_always_the_same() {
 #[test]
 fn a_judge_that_does_not_keep_to_the_form_is_an_error_and_never_a_pass() {
     let env = example();
-    let suite = String::from_utf8(env.read("suite.yaml")).unwrap();
+    let suite = env.text("suite.yaml");
     let strict = "{id: strict, model: \"offline:judge\"}";
     assert!(suite.contains(strict));
     let with = |misfits: u32| {

@@ -25,7 +25,7 @@ mod hostile;
 mod images;
 #[cfg(test)]
 mod judge_example;
-
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod live;

@@ -26,6 +26,8 @@ mod images;
 #[cfg(test)]
 mod judge;
 #[cfg(test)]
+mod judge_example;
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod live;

@@ -28,6 +28,8 @@ mod judge;
 #[cfg(test)]
 mod judge_example;
 #[cfg(test)]
+mod keys;
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod live;

@@ -225,6 +225,10 @@ pub(crate) fn trust_path(settings: &Settings, named: Option<&Path>) -> Result<Pa
 
 /// Whom one believes. No usual file is nobody; a file that was named must be there.
 pub(crate) fn load_trust(settings: &Settings, named: Option<&Path>) -> Result<Trust, Failure> {
+    if named.is_none() && settings.trust_path().is_none() {
+        // Without a home there is no usual file.
+        return Ok(Trust::default());
+    }
     let path = trust_path(settings, named)?;
     match path.try_exists() {
         Ok(false) if named.is_none() => Ok(Trust::default()),

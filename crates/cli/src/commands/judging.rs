@@ -73,7 +73,11 @@ fn judge_key(trust: &Trust, args: &JudgeArgs, settings: &Settings) -> Result<Opt
     {
         let style = settings.style.stderr;
         let text = format!("judgments are neither signed nor cached: {}", failure.on_one_line());
-        settings.print_err(&format!("{}{text}\n", style.hint("note: ")));
+        let hint = format!(
+            "make a key with `proofmark keys new NAME --role judge`, or set {}",
+            Settings::key_variable(Role::Judge)
+        );
+        settings.print_err(&format!("{}{text}\n{}{hint}\n", style.hint("note: "), style.hint("hint: ")));
         return Ok(None);
     }
     let found = signer(settings, trust, Role::Judge, chosen, args.passphrase_file.as_deref())?;

@@ -134,8 +134,8 @@ fn rung_three_believes_signed_judgments_alone() {
     run(&env, "run");
     let trust = |env: &proofmark_testkit::command::TestEnv| {
         env.put("judge.pub", format!("{}\n", key(1).public().to_ssh_line("judge")));
-        env.run(&["keys", "trust", "judge.pub", "--name", "judge", "--role", "judge", "--trust", "trust.json"])
-            .expect(0);
+        let trust = ["keys", "trust", "judge.pub", "--name", "judge", "--role", "judge", "--trust", "trust.json"];
+        env.call(&trust).env("PROOFMARK_HOME", env.path("home")).run().expect(0);
     };
     trust(&env);
     let verify = ["verify", "run", "--trust", "trust.json"];
@@ -162,7 +162,7 @@ fn a_run_that_was_stopped_asks_no_judge_twice() {
     let env = judged();
     let stop =
         ["run", "suite.yaml", "--run-dir", "run", "--judge-cache", "off", "--max-tokens", "900", "--concurrency", "1"];
-    signing(&env, &stop, 1).run().expect(1);
+    signing(&env, &stop, 1).run().expect(2);
     let before = asked(&env);
     assert!(before > 1 && before < 7, "{before}");
     let resume = ["run", "suite.yaml", "--run-dir", "run", "--judge-cache", "off", "--resume"];

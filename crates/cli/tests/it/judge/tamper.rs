@@ -9,7 +9,7 @@ use proofmark_testkit::tree::copy;
 use proofmark_trust::key::Purpose;
 use serde_json::Value;
 
-use super::{judged, key, reasons, run, run_with};
+use super::{judged, key, reasons, run};
 use crate::support::PLANE_1;
 
 /// The shards of the cache, by name.
@@ -115,7 +115,6 @@ fn every_field_of_an_entry_is_under_the_signature() {
         let expected: &[&str] = match place.as_str() {
             "signature.signer." => &["unknown_signer"],
             "signature.value." => &["altered"],
-            place if place.starts_with("judgment.schema_version") => &["malformed"],
             _ => &["altered"],
         };
         let _ = std::fs::remove_dir_all(env.path("run"));
@@ -220,7 +219,6 @@ fn an_entry_cannot_be_replayed_under_another_task() {
     let _ = std::fs::remove_dir_all(env.path("run"));
     run(&env, "run");
     assert_eq!(env.bytes("run/records.jsonl"), env.bytes("cold/records.jsonl"));
-    assert!(!reasons(&env, "run").is_empty());
 }
 
 #[test]
@@ -277,17 +275,20 @@ fn a_revoked_or_expired_key_is_not_believed_any_more() {
     let env = warm();
     let public = key(1).public().to_ssh_line("old");
     env.put("old.pub", format!("{public}\n"));
-    env.run(&["keys", "trust", "old.pub", "--name", "old", "--role", "judge", "--trust", "trust.json"]).expect(0);
-    env.run(&["keys", "revoke", "old", "--reason", "compromised", "--trust", "trust.json"]).expect(0);
+    let keys = |arguments: &[&str]| {
+        let arguments = [&["keys"], arguments, &["--trust", "trust.json"]].concat();
+        env.call(&arguments).env("PROOFMARK_HOME", env.path("home")).run().expect(0);
+    };
+    keys(&["trust", "old.pub", "--name", "old", "--role", "judge"]);
+    keys(&["revoke", "old", "--reason", "compromised"]);
     let _ = std::fs::remove_file(env.path("asked.log"));
     let run = ["run", "suite.yaml", "--run-dir", "run", "--trust", "trust.json"];
     super::signing(&env, &run, 2).run().expect(0).complains(&["3 entries of the judge cache could not be believed"]);
-    assert_eq!(reasons(&env, "run"), ["list"]);
+    assert_eq!(reasons(&env, "run"), ["revoked"]);
     assert_eq!(env.bytes("run/records.jsonl"), env.bytes("cold/records.jsonl"));
     // The key itself is refused.
     super::signing(&env, &["run", "suite.yaml", "--run-dir", "other", "--trust", "trust.json"], 1)
         .run()
         .expect(2)
         .complains(&["the judge's key cannot be used"]);
-    let _ = run_with;
 }

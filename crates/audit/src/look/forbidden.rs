@@ -1,0 +1,159 @@
+//! Where no tool call of an agent may reach.
+
+use proofmark_artefact::scan::Plain;
+
+use super::marks::Marks;
+
+/// Names and paths that a call must not touch.
+#[derive(Debug, Clone)]
+pub struct Forbidden {
+    pub(super) names: Vec<Name>,
+    pub(super) paths: Vec<Path>,
+    pub(super) marks: Marks,
+}
+
+/// What a forbidden place is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    Grader,
+    JudgeCache,
+    Gold,
+    RunDirectory,
+    Ledger,
+    Keys,
+}
+
+impl Place {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Grader => "grader",
+            Self::JudgeCache => "judge_cache",
+            Self::Gold => "gold",
+            Self::RunDirectory => "run_directory",
+            Self::Ledger => "ledger",
+            Self::Keys => "keys",
+        }
+    }
+
+    /// What it is, for people.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Grader => "the grader",
+            Self::JudgeCache => "the judge's cache",
+            Self::Gold => "the benchmark's answers",
+            Self::RunDirectory => "the run's own directory",
+            Self::Ledger => "the ledger",
+            Self::Keys => "signing keys",
+        }
+    }
+}
+
+/// A name that is forbidden wherever it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Name {
+    pub place: Place,
+    /// Folded, with its signs.
+    pub text: String,
+    pub reach: Reach,
+}
+
+/// What a name must be to count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Any part of a path or an address.
+    Part,
+    /// A part of a local path, with or without an extension.
+    Component,
+    /// The same, but a word alone is not enough: it needs an extension or a folder around it.
+    InPath,
+}
+
+/// A path that is forbidden with all that is in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Path {
+    pub place: Place,
+    /// Its components in lower case, without the root.
+    pub components: Vec<String>,
+}
+
+impl Forbidden {
+    /// Nothing is forbidden.
+    pub fn none() -> Self {
+        Self { names: Vec::new(), paths: Vec::new(), marks: Marks::none() }
+    }
+
+    /// What graders, caches of verdicts, files of answers, run directories and keys are usually called.
+    pub fn usual() -> Self {
+        let mut forbidden = Self::none();
+        for (place, reach, names) in USUAL {
+            for name in *names {
+                forbidden.add_name(*place, *reach, name);
+            }
+        }
+        forbidden
+    }
+
+    /// Adds a path of this run: its directory, its judge cache, its dataset, a key.
+    pub fn add(&mut self, place: Place, path: &str) {
+        let components: Vec<String> = split(path).map(str::to_lowercase).collect();
+        if !components.is_empty() {
+            self.paths.push(Path { place, components });
+        }
+    }
+
+    /// Adds the places where the benchmark's answers can be had.
+    pub fn add_marks(&mut self, marks: &Marks) {
+        self.marks = std::mem::take(&mut self.marks).merge(marks);
+    }
+
+    fn add_name(&mut self, place: Place, reach: Reach, name: &str) {
+        self.names.push(Name { place, text: Plain::joined(name).text().to_owned(), reach });
+    }
+}
+
+/// The components of a path, without root, home and `.`.
+pub(super) fn split(path: &str) -> impl Iterator<Item = &str> {
+    path.split(['/', '\\']).filter(|part| !matches!(*part, "" | "." | "~"))
+}
+
+const USUAL: &[(Place, Reach, &[&str])] = &[
+    (Place::Grader, Reach::Component, &["grader", "graders", "autograder"]),
+    (Place::Grader, Reach::InPath, &["judge", "scorer", "judge.py", "judge.ts", "judge.js", "scorer.py", "grading"]),
+    (Place::Grader, Reach::Part, &["gaia-judge", "gaia_judge", "gaia-scorer", "gaia_scorer", "llm-judge", "llm_judge"]),
+    (Place::JudgeCache, Reach::Part, &["judge-cache", "judge_cache", "judgecache"]),
+    (Place::JudgeCache, Reach::InPath, &["judgments", "judgements", "verdicts"]),
+    (
+        Place::Gold,
+        Reach::Part,
+        &["answer_key", "answer-key", "answerkey", "gold_answers", "gold-answers", "cache/ruflo/gaia"],
+    ),
+    (
+        Place::Gold,
+        Reach::Component,
+        &["gold.json", "gold.jsonl", "gold.csv", "golds.json", "answers.jsonl", "ground_truth"],
+    ),
+    (
+        Place::RunDirectory,
+        Reach::Component,
+        &["records.jsonl", "trajectories.jsonl", "telemetry.jsonl", "report.replay.json", "config.resolved.yaml"],
+    ),
+    (Place::RunDirectory, Reach::InPath, &["proofmark"]),
+    (Place::Ledger, Reach::Component, &["ledger.jsonl", "ledger.json", "proofmark-ledger"]),
+    (
+        Place::Keys,
+        Reach::Component,
+        &[
+            "id_ed25519",
+            "id_rsa",
+            "id_ecdsa",
+            "trust.json",
+            "signing.key",
+            "signing-key",
+            "signing_key",
+            "witness.key",
+            "witness-key",
+            "witness_key",
+        ],
+    ),
+    (Place::Keys, Reach::Part, &["proc/self/environ", "proc/1/environ"]),
+];

@@ -1,0 +1,1 @@
+//! Patterns of names as shells read them.

@@ -1,0 +1,1 @@
+//! What people say to graders, in the languages that graders read.

@@ -1,0 +1,1 @@
+//! Commands as their author hid them, written out.

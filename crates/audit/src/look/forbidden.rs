@@ -52,7 +52,7 @@ impl Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Name {
     pub place: Place,
-    /// Folded, with its signs.
+    /// Folded, its signs kept.
     pub text: String,
     pub reach: Reach,
 }
@@ -72,7 +72,7 @@ pub(super) enum Reach {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Path {
     pub place: Place,
-    /// Its components in lower case, without the root.
+    /// Its components, folded, without the root.
     pub components: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ impl Forbidden {
 
     /// Adds a path of this run: its directory, its judge cache, its dataset, a key.
     pub fn add(&mut self, place: Place, path: &str) {
-        let components: Vec<String> = split(path).map(str::to_lowercase).collect();
+        let components: Vec<String> = split(path).map(folded).collect();
         if !components.is_empty() {
             self.paths.push(Path { place, components });
         }
@@ -107,38 +107,69 @@ impl Forbidden {
     }
 
     fn add_name(&mut self, place: Place, reach: Reach, name: &str) {
-        self.names.push(Name { place, text: Plain::joined(name).text().to_owned(), reach });
+        self.names.push(Name { place, text: folded(name), reach });
     }
+}
+
+/// A part of a path without case and look-alikes, its signs kept.
+pub(super) fn folded(part: &str) -> String {
+    if part.is_ascii() {
+        return part
+            .bytes()
+            .filter(|byte| !byte.is_ascii_control())
+            .map(|byte| char::from(byte.to_ascii_lowercase()))
+            .collect();
+    }
+    part.chars()
+        .map(|character| match character {
+            _ if character.is_ascii() => character.to_ascii_lowercase().to_string(),
+            _ => Plain::joined(character.encode_utf8(&mut [0; 4])).text().to_owned(),
+        })
+        .collect()
 }
 
 /// The components of a path, without root, home and `.`.
 pub(super) fn split(path: &str) -> impl Iterator<Item = &str> {
-    path.split(['/', '\\']).filter(|part| !matches!(*part, "" | "." | "~"))
+    path.split(['/', '\\']).filter(|part| !matches!(*part, "" | "." | "~") && !part.starts_with('$'))
 }
 
 const USUAL: &[(Place, Reach, &[&str])] = &[
-    (Place::Grader, Reach::Component, &["grader", "graders", "autograder"]),
-    (Place::Grader, Reach::InPath, &["judge", "scorer", "judge.py", "judge.ts", "judge.js", "scorer.py", "grading"]),
-    (Place::Grader, Reach::Part, &["gaia-judge", "gaia_judge", "gaia-scorer", "gaia_scorer", "llm-judge", "llm_judge"]),
     (Place::JudgeCache, Reach::Part, &["judge-cache", "judge_cache", "judgecache"]),
     (Place::JudgeCache, Reach::InPath, &["judgments", "judgements", "verdicts"]),
+    (Place::Grader, Reach::Component, &["grader", "graders", "autograder"]),
+    (Place::Grader, Reach::InPath, &["judge", "scorer"]),
+    (Place::Grader, Reach::Part, &["gaia-judge", "gaia_judge", "gaia-scorer", "gaia_scorer", "llm-judge", "llm_judge"]),
     (
         Place::Gold,
         Reach::Part,
-        &["answer_key", "answer-key", "answerkey", "gold_answers", "gold-answers", "cache/ruflo/gaia"],
+        &["answer_key", "answer-key", "answerkey", "gold_answers", "gold-answers", ".cache/ruflo/gaia"],
     ),
     (
         Place::Gold,
         Reach::Component,
-        &["gold.json", "gold.jsonl", "gold.csv", "golds.json", "answers.jsonl", "ground_truth"],
+        &[
+            "gold.json",
+            "gold.jsonl",
+            "gold.csv",
+            "golds.json",
+            "answers.jsonl",
+            "ground_truth.json",
+            "ground_truth.jsonl",
+        ],
     ),
     (
         Place::RunDirectory,
         Reach::Component,
-        &["records.jsonl", "trajectories.jsonl", "telemetry.jsonl", "report.replay.json", "config.resolved.yaml"],
+        &[
+            "records.jsonl",
+            "trajectories.jsonl",
+            "telemetry.jsonl",
+            "report.replay.json",
+            "config.resolved.yaml",
+            ".proofmark",
+        ],
     ),
-    (Place::RunDirectory, Reach::InPath, &["proofmark"]),
-    (Place::Ledger, Reach::Component, &["ledger.jsonl", "ledger.json", "proofmark-ledger"]),
+    (Place::Ledger, Reach::Component, &["ledger.jsonl", "proofmark-ledger"]),
     (
         Place::Keys,
         Reach::Component,
@@ -146,8 +177,10 @@ const USUAL: &[(Place, Reach, &[&str])] = &[
             "id_ed25519",
             "id_rsa",
             "id_ecdsa",
+            ".ssh",
             "trust.json",
             "signing.key",
+            "signing.pem",
             "signing-key",
             "signing_key",
             "witness.key",

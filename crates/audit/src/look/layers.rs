@@ -32,14 +32,28 @@ pub(super) fn layers(text: &str, mut give: impl FnMut(Layer)) {
     wrapped(text, give);
 }
 
+/// Gives short runs too, with what they say when all of it can be read.
+pub(super) fn runs_of(content: &[u8], shortest: usize, mut give: impl FnMut(Range<usize>, Option<String>)) {
+    find_runs(content, shortest, |range| {
+        let readable = |text: &str| text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
+        let decoded =
+            decode(&content[range.clone()]).map(|(_, text)| text.replace('\0', "")).filter(|text| readable(text));
+        give(range, decoded);
+    });
+}
+
 /// Gives the runs of characters that can be base64 or hex, lines of one block together.
-pub(super) fn runs(content: &[u8], mut give: impl FnMut(Range<usize>)) {
-    let mut at = MIN_RUN - 1;
+fn runs(content: &[u8], give: impl FnMut(Range<usize>)) {
+    find_runs(content, MIN_RUN, give);
+}
+
+fn find_runs(content: &[u8], shortest: usize, mut give: impl FnMut(Range<usize>)) {
+    let mut at = shortest - 1;
     let mut done = 0;
     // A run that is long enough has a character at one of these places.
     while at < content.len() {
         if !is_code(content[at]) {
-            at += MIN_RUN;
+            at += shortest;
             continue;
         }
         let mut from = at;
@@ -47,14 +61,14 @@ pub(super) fn runs(content: &[u8], mut give: impl FnMut(Range<usize>)) {
             from -= 1;
         }
         let mut to = end_of_run(content, at);
-        if to - from >= MIN_RUN {
+        if to - from >= shortest {
             while let Some(next) = next_line(content, to) {
                 to = end_of_run(content, next);
             }
             give(from..to);
         }
         done = to;
-        at = to + MIN_RUN;
+        at = to + shortest;
     }
 }
 

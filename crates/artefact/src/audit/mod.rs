@@ -1,6 +1,9 @@
 //! `audit-report.json`: whether a score was earned, as far as the files can tell.
 //!
-//! Only the shape; what is looked for and how is the audit's own business. Fields are declared in canonical order.
+//! The shape and its formats; what is looked for and how is the audit's own business. Fields are declared in canonical
+//! order.
+
+pub mod format;
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -22,10 +22,8 @@ pub fn junit(report: &Report, strict: bool) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     // Writing to a String cannot fail, here and below.
     let _ = writeln!(out, "<testsuites name=\"proofmark audit\" tests=\"{tests}\" failures=\"{failures}\">");
-    let _ = writeln!(
-        out,
-        "  <testsuite name=\"audit\" tests=\"{tests}\" failures=\"{failures}\" skipped=\"{skipped}\">"
-    );
+    let _ =
+        writeln!(out, "  <testsuite name=\"audit\" tests=\"{tests}\" failures=\"{failures}\" skipped=\"{skipped}\">");
     for check in &report.checks {
         case(&mut out, check, fails(check));
     }

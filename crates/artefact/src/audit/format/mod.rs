@@ -149,11 +149,19 @@ pub(super) mod tests {
 
     #[test]
     fn the_verdict_names_what_it_rests_on() {
-        let want = "not clean (critical: AUD-1; warnings: AUD-4; not all seen: AUD-2; turned down by the policy: AUD-4)";
+        let want =
+            "not clean (critical: AUD-1; warnings: AUD-4; not all seen: AUD-2; turned down by the policy: AUD-4)";
         assert_eq!(verdict(&report()), want);
         let mut clean = report();
-        clean.attestation =
-            Attestation { clean: true, strict_clean: true, critical_failures: vec![], warn_failures: vec![], skipped: vec![], overridden: vec![], harness_gaps: vec![] };
+        clean.attestation = Attestation {
+            clean: true,
+            strict_clean: true,
+            critical_failures: vec![],
+            warn_failures: vec![],
+            skipped: vec![],
+            overridden: vec![],
+            harness_gaps: vec![],
+        };
         assert_eq!(verdict(&clean), "clean");
     }
 }

@@ -159,4 +159,34 @@ mod tests {
         assert!(drops_signs(&sample("C++"), "C#") && drops_signs(&sample("C++"), "C"));
         assert!(!drops_signs(&sample("C++"), "c++.") && !drops_signs(&sample("17"), "$17%"));
     }
+
+    #[test]
+    fn credit_for_nothing_and_golds_that_accept_anything_are_found() {
+        use super::super::testing::{credited, findings, scene_of};
+        for (answer, gold, want) in [
+            ("Paris", "Paris", vec![]),
+            ("yes", "yes", vec![]),
+            ("", "Paris", vec!["degenerate_credit"]),
+            ("ok", "Antananarivo", vec!["degenerate_credit"]),
+            ("Gaudi", "Antoni Gaudi", vec!["lenient_credit"]),
+            ("C#", "C++", vec!["signs_ignored"]),
+            ("whatever", "inf", vec!["gold_accepts_anything"]),
+            ("!", "?!", vec!["degenerate_credit", "gold_accepts_anything"]),
+            ("banana", "Paris", vec![]),
+        ] {
+            scene_of(&[credited("t", answer, gold)], &[], &crate::sample::Facts::default(), |scene| {
+                let names: Vec<&str> = findings(run(scene)).into_iter().map(|(name, _)| name).collect();
+                assert_eq!(names, want, "{answer} for {gold}");
+            });
+        }
+    }
+
+    #[test]
+    fn two_golds_that_are_one_for_the_scorer_are_found() {
+        use super::super::testing::{credited, findings, scene_of};
+        let samples = [credited("a", "C++", "C++"), credited("b", "C#", "C#"), credited("c", "D", "D")];
+        scene_of(&samples, &[], &crate::sample::Facts::default(), |scene| {
+            assert_eq!(findings(run(scene)), [("golds_collide", Severity::Warn)]);
+        });
+    }
 }

@@ -161,4 +161,39 @@ mod tests {
             assert_eq!(other_model(&sample, declared).is_none(), same, "{model}");
         }
     }
+
+    #[test]
+    fn a_stochastic_model_does_not_say_the_same_at_length_every_time() {
+        use super::super::testing::{credited, findings, scene_of};
+        let long = "a long answer ".repeat(20);
+        let samples = |second: &str| [credited("t/a/m/c/0", &long, "x"), credited("t/a/m/c/1", second, "x")];
+        let other = format!("{long}!");
+        for (second, is_stochastic, want) in [
+            (long.as_str(), true, &[("identical_outputs", Severity::Warn)][..]),
+            (long.as_str(), false, &[]),
+            (other.as_str(), true, &[]),
+            ("short", true, &[]),
+        ] {
+            let facts = crate::sample::Facts { origin: Origin::Own, is_stochastic, ..Default::default() };
+            scene_of(&samples(second), &[], &facts, |scene| assert_eq!(findings(run(scene)), want));
+        }
+    }
+
+    #[test]
+    fn a_request_id_that_stands_twice_is_found_and_one_that_is_missing_is_said() {
+        use super::super::testing::{findings, scene_of};
+        let sample = |id: &str, request: Option<&str>| Sample {
+            id: id.into(),
+            request_id: request.map(str::to_owned),
+            ..Sample::default()
+        };
+        let facts = crate::sample::Facts::default();
+        scene_of(&[sample("a", Some("r")), sample("b", Some("r"))], &[], &facts, |scene| {
+            assert_eq!(findings(run(scene)), [("repeated_request_id", Severity::Warn)]);
+        });
+        scene_of(&[sample("a", Some("r")), sample("b", None)], &[], &facts, |scene| {
+            let outcome = run(scene);
+            assert_eq!((outcome.coverage.seen, outcome.coverage.of, outcome.gaps.len()), (1, 2, 1));
+        });
+    }
 }

@@ -27,3 +27,31 @@ pub(super) fn run(scene: &Scene<'_>) -> Outcome {
     }
     outcome
 }
+
+#[cfg(test)]
+mod tests {
+    use proofmark_canon::Value;
+
+    use super::super::testing::{credited, findings, scene_of};
+    use super::*;
+    use crate::sample::Facts;
+    use crate::seen::{Seen, Sight};
+
+    #[test]
+    fn an_event_of_the_judge_cache_is_critical_and_silence_about_it_is_a_gap() {
+        let seen = Seen { trajectories: 1, isolation: Sight::All, ..Seen::default() };
+        for (origin, events, want, is_whole, gaps) in [
+            (Origin::Own, Some(vec![]), vec![], true, 0),
+            (Origin::Own, Some(vec![Value::Null]), vec![("judge_cache_integrity_event", Severity::Critical)], true, 0),
+            (Origin::Own, None, vec![], false, 1),
+            (Origin::Foreign, None, vec![], true, 1),
+        ] {
+            let facts = Facts { origin, integrity_events: events, ..Facts::default() };
+            scene_of(&[credited("t", "x", "x")], std::slice::from_ref(&seen), &facts, |scene| {
+                let outcome = run(scene);
+                assert_eq!((outcome.coverage.is_whole(), outcome.gaps.len()), (is_whole, gaps));
+                assert_eq!(findings(outcome), want);
+            });
+        }
+    }
+}

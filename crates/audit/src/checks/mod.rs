@@ -13,6 +13,8 @@ mod oracle;
 mod plea;
 mod rescore;
 mod split;
+#[cfg(test)]
+mod testing;
 mod voting;
 
 use proofmark_artefact::audit::{Coverage, Severity};
@@ -162,6 +164,12 @@ impl Scene<'_> {
     /// Samples with what is known of them.
     fn all(&self) -> impl Iterator<Item = (&Sample, &Credit, &Seen)> {
         self.samples.iter().zip(self.credits).zip(self.seen).map(|((sample, credit), seen)| (sample, credit, seen))
+    }
+
+    /// Whether the given dataset is that of a task: of several tasks, only those that pin it.
+    fn is_of_gold(&self, task: usize) -> bool {
+        let tasks = &self.facts.tasks;
+        tasks.len() == 1 || tasks.get(task).and_then(|task| task.digest) == self.gold.map(|gold| gold.digest)
     }
 
     fn rule(&self, sample: &Sample) -> Option<&Rule> {

@@ -80,3 +80,44 @@ pub(super) fn run(scene: &Scene<'_>) -> Outcome {
     }
     outcome
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{credited, findings, scene_of};
+    use super::*;
+    use crate::sample::Facts;
+
+    #[test]
+    fn credit_for_doing_nothing_is_found() {
+        let ask = |samples: &[Sample], want: &[(&str, Severity)]| {
+            scene_of(samples, &[], &Facts::default(), |scene| {
+                let outcome = run(scene);
+                assert_eq!(outcome.coverage.seen, outcome.coverage.of);
+                assert_eq!(findings(outcome), want);
+            });
+        };
+        ask(&[credited("a", "Paris", "Paris")], &[]);
+        ask(&[credited("a", "!", "!")], &[("empty_agent", Severity::Warn)]);
+        let echo = Sample { question: "Say: Rome".into(), ..credited("a", "Say Rome", "say rome") };
+        ask(&[echo], &[("echoing_agent", Severity::Warn)]);
+        ask(&[credited("a", "yes", "yes"), credited("b", "x", "x")], &[("constant_agent", Severity::Warn)]);
+        // One in forty is what guessing gives.
+        let mut many: Vec<Sample> = (0..39).map(|at| credited(&format!("t{at}"), "Paris", "Paris")).collect();
+        many.push(credited("y", "yes", "yes"));
+        ask(&many, &[("constant_agent", Severity::Info)]);
+        let inf = credited("a", "x", "inf");
+        ask(
+            &[inf],
+            &[("empty_agent", Severity::Warn), ("refusing_agent", Severity::Warn), ("constant_agent", Severity::Warn)],
+        );
+    }
+
+    #[test]
+    fn an_item_is_asked_once_and_one_without_a_gold_answer_is_not() {
+        let samples = [credited("a", "!", "!"), credited("a", "!", "!"), Sample::default()];
+        scene_of(&samples, &[], &Facts::default(), |scene| {
+            let outcome = run(scene);
+            assert_eq!((outcome.coverage.seen, outcome.coverage.of), (1, 1));
+        });
+    }
+}

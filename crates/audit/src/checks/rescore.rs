@@ -138,7 +138,7 @@ fn shown(number: f64) -> String {
 /// Gold answers, and who is missing, against the dataset itself.
 fn against_dataset(scene: &Scene<'_>, gold: &Gold, kept: &mut Kept) {
     let mut asked = std::collections::BTreeSet::new();
-    for sample in scene.samples {
+    for sample in scene.samples.iter().filter(|sample| scene.is_of_gold(sample.task)) {
         asked.insert(sample.item.as_str());
         match gold.rows.get(&sample.item) {
             None => {
@@ -155,7 +155,8 @@ fn against_dataset(scene: &Scene<'_>, gold: &Gold, kept: &mut Kept) {
         }
     }
     let level = scene.facts.tasks.first().and_then(|task| task.level);
-    if scene.facts.tasks.iter().any(|task| task.is_part) {
+    let mut tasks = scene.facts.tasks.iter().enumerate().filter(|(at, _)| scene.is_of_gold(*at));
+    if asked.is_empty() || tasks.any(|(_, task)| task.is_part) {
         return;
     }
     let mut dropped: Vec<&str> = gold
@@ -232,5 +233,38 @@ mod tests {
         assert_eq!((severity(2.0), severity(3.0)), (Severity::Critical, Severity::Warn));
         let unmarked = Claim { place: "summary.passed".into(), kind: ClaimKind::Passed, value: 9.0 };
         assert_eq!(claim_of(&unmarked, 3.0, 0.0, false), None, "nobody has marked anything");
+    }
+
+    #[test]
+    fn a_mark_that_nothing_supports_is_critical() {
+        use super::super::testing::{credited, findings, scene_of};
+        let wrong = |sample: Sample| Sample { mark: Mark::Wrong, ..sample };
+        let facts = crate::sample::Facts::default();
+        for (sample, want) in [
+            (credited("t", "Paris", "Paris"), vec![]),
+            (credited("t", "banana split", "Paris"), vec![("mark_unsupported", Severity::Critical)]),
+            (credited("t", "Gaudi", "Antoni Gaudi"), vec![]),
+            (wrong(credited("t", "Paris", "Paris")), vec![("mark_too_low", Severity::Info)]),
+            (wrong(credited("t", "Rome", "Paris")), vec![]),
+            (
+                Sample { mark: Mark::Malformed("`correct` is a string: false".into()), ..credited("t", "x", "x") },
+                vec![("mark_malformed", Severity::Critical)],
+            ),
+            (
+                Sample { other_verdict: Some("it differs".into()), ..credited("t", "x", "x") },
+                vec![("verdict_differs", Severity::Critical)],
+            ),
+        ] {
+            scene_of(&[sample.clone()], &[], &facts, |scene| {
+                let outcome = run(scene);
+                assert!(outcome.coverage.is_whole());
+                assert_eq!(findings(outcome), want, "{sample:?}");
+            });
+        }
+        let no_gold = Sample { gold: proofmark_canon::Value::Null, ..credited("t", "x", "x") };
+        scene_of(&[no_gold], &[], &facts, |scene| {
+            let outcome = run(scene);
+            assert_eq!((outcome.coverage, outcome.gaps.len()), (Coverage { of: 1, seen: 0 }, 1));
+        });
     }
 }

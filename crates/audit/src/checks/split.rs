@@ -14,10 +14,17 @@ pub(super) fn run(scene: &Scene<'_>) -> Outcome {
     let mut outcome = Outcome { coverage: Coverage { of, seen: of }, ..Outcome::default() };
     for (at, task) in scene.facts.tasks.iter().enumerate() {
         let has_gold = scene.samples.iter().any(|sample| sample.task == at && sample.has_gold());
-        outcome.kept.extend(look_at(task, has_gold, scene.gold.map(|gold| gold.digest)));
+        let given = scene.gold.map(|gold| gold.digest).filter(|_| of == 1);
+        outcome.kept.extend(look_at(task, has_gold, given));
         if task.needs_revision && task.revision.is_none() && task.digest.is_none() {
             outcome.gaps.push(format!("{}neither the dataset's revision nor its digest is recorded", of_task(task)));
         }
+    }
+    if let Some(gold) = scene.gold
+        && !(0..scene.facts.tasks.len()).any(|at| scene.is_of_gold(at))
+    {
+        let message = format!("no dataset of the run has the digest of the given one, {}", gold.digest);
+        outcome.kept.push(finding_of_all(Severity::Critical, "dataset_differs", message));
     }
     outcome
 }

@@ -35,3 +35,38 @@ pub(super) fn run(scene: &Scene<'_>) -> Outcome {
     }
     outcome
 }
+
+#[cfg(test)]
+mod tests {
+    use proofmark_artefact::audit::Severity;
+
+    use super::super::testing::{findings, scene_of};
+    use super::*;
+    use crate::sample::{Facts, Sample};
+    use crate::seen::Seen;
+
+    #[test]
+    fn more_attempts_than_were_declared_are_a_contradiction() {
+        let given = Disclosure::Given;
+        for (voting, attempts, trajectories, want) in [
+            (given(1), None, 1, vec![]),
+            (given(3), Some(3), 3, vec![]),
+            (given(3), Some(1), 1, vec![]),
+            (given(1), Some(50), 1, vec![("contradicted", Severity::Critical)]),
+            (given(1), None, 4, vec![("contradicted", Severity::Critical)]),
+            (Disclosure::Missing, None, 1, vec![("not_disclosed", Severity::Warn)]),
+            (
+                Disclosure::Missing,
+                Some(5),
+                1,
+                vec![("not_disclosed", Severity::Warn), ("contradicted", Severity::Critical)],
+            ),
+            (Disclosure::Malformed("a string `3`".into()), None, 1, vec![("not_a_count", Severity::Warn)]),
+        ] {
+            let sample = Sample { attempts, ..Sample::default() };
+            let facts = Facts { voting, ..Facts::default() };
+            let seen = Seen { trajectories, ..Seen::default() };
+            scene_of(&[sample], &[seen], &facts, |scene| assert_eq!(findings(run(scene)), want, "{facts:?}"));
+        }
+    }
+}

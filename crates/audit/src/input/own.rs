@@ -146,7 +146,8 @@ fn task_facts(id: &str, plan: &DatasetPlan, manifest: &Manifest) -> TaskFacts {
         id: id.to_owned(),
         split: split.map_or(Disclosure::Missing, Disclosure::Given),
         revision: entry.and_then(|entry| entry.revision.clone()),
-        digest: entry.map(|entry| entry.digest),
+        // Of a dataset of the hub the digest is that of a list of files; nobody has a file of that digest.
+        digest: entry.filter(|_| !is_of_hub).map(|entry| entry.digest),
         repo: entry.and_then(|entry| entry.repo.clone()),
         path: entry.and_then(|entry| entry.path.clone()),
         // A local file is what its digest says; it has no splits unless its format does.

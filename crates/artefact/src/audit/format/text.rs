@@ -49,12 +49,21 @@ fn one(out: &mut String, check: &CheckReport, palette: Palette) {
     if let Some(words) = overridden(check) {
         let _ = writeln!(out, "        overridden: {}", visible(&words));
     }
-    for evidence in check.evidence.iter().take(MOST) {
+    let (severe, notes): (Vec<_>, Vec<_>) =
+        check.evidence.iter().partition(|evidence| evidence.severity > Severity::Info);
+    for evidence in severe.iter().take(MOST) {
         let place = place(evidence);
         let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
         let _ = writeln!(out, "        {}{}", visible(&place), visible(&message(evidence)));
     }
-    let more = check.evidence.len().saturating_sub(MOST) as u64 + check.evidence_omitted;
+    // Notes fail nothing: the first one stands for all of them.
+    if let Some(first) = notes.first() {
+        let count = counted(notes.len() as u64, "note", "notes");
+        let place = place(first);
+        let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
+        let _ = writeln!(out, "        {count}, such as {}{}", visible(&place), visible(&message(first)));
+    }
+    let more = severe.len().saturating_sub(MOST) as u64 + check.evidence_omitted;
     if more > 0 {
         let _ = writeln!(out, "        … and {}", counted(more, "more finding", "more findings"));
     }

@@ -116,7 +116,10 @@ fn decode_runs(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
     runs_of(text.as_bytes(), MIN_RUN, |range, decoded| {
-        if let Some(decoded) = decoded {
+        // The lines of what was read as one come again one by one.
+        if let Some(decoded) = decoded
+            && range.start >= done
+        {
             out.push_str(&text[done..range.start]);
             out.push_str(&decoded);
             done = range.end;

@@ -303,7 +303,7 @@ fn prose() -> impl Strategy<Value = String> {
 const ANSWER: &str = "[N-Zn-z]{2,6}( [n-z]{2,6}){0,2}[n-z]{2}";
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
     fn no_veil_hides_an_answer(answer in ANSWER, veil in veil(), before in prose(), after in prose()) {
@@ -402,6 +402,11 @@ proptest! {
         prop_assert_eq!(watch.leaks(&words.join(" "), None), []);
     }
 
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
     #[test]
     fn any_text_can_be_looked_at(bytes in prop::collection::vec(prop_oneof![
         3 => any::<u8>(),
@@ -483,7 +488,7 @@ fn time_grows_with_the_length_whatever_the_text() {
     let watch = watch_of(&["Paris", "3"], &"a a a a Paris ".repeat(20), ID, &[], &["Paris"]);
     let mut forbidden = Forbidden::usual();
     forbidden.add_marks(&Marks::gaia());
-    for (name, text) in hostile(1 << 17) {
+    for (name, text) in hostile(1 << 16) {
         let start = Instant::now();
         watch.leaks(&text, Some(&text[..text.floor_char_boundary(4096)]));
         watch.oracle(&text);
@@ -509,6 +514,7 @@ fn speed() {
         "Edith Walker saw the quick brown fox jump over the lazy dog near the river bank; it was built in 1931. ";
     let base64 = BASE64.encode(&[7; 300]);
     let watch = watch_of(&["Edith Walker"], QUESTION, ID, &[], &[]);
+    let needles = Needles::new(&Value::from("Edith Walker"), QUESTION);
     let number = watch_of(&["17000"], QUESTION, ID, &[], &[]);
     let time = |name: &str, text: &str, look: &dyn Fn(&str)| {
         let start = Instant::now();
@@ -516,7 +522,8 @@ fn speed() {
         println!("{name}: {:.0} MB/s", text.len() as f64 / 1e6 / start.elapsed().as_secs_f64());
     };
     for (kind, part) in [("page", page), ("html", html), ("named", named), ("base64", &base64)] {
-        let text = part.repeat((16 << 20) / part.len());
+        let text = part.repeat((4 << 20) / part.len());
+        time(&format!("scan of {kind}"), &text, &|text| drop(needles.scan(text.as_bytes())));
         time(&format!("leaks of {kind}"), &text, &|text| drop(watch.leaks(text, None)));
         time(&format!("leaks of a number, {kind}"), &text, &|text| drop(number.leaks(text, None)));
         time(&format!("leaks of {kind}, 4 KiB at a time"), &text, &|text| {

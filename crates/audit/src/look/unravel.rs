@@ -243,7 +243,8 @@ fn fill(text: &str, variables: &BTreeMap<String, String>) -> String {
     let mut rest = text;
     while let Some(at) = rest.find(['$', '{']) {
         out.push_str(&rest[..at]);
-        let after = rest[at..].trim_start_matches(['$', '{']);
+        let after = rest[at..].strip_prefix('$').unwrap_or(&rest[at..]);
+        let after = after.strip_prefix('{').unwrap_or(after);
         let length = after.bytes().take(64).take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
         let value = match &after[..length] {
             "IFS" => Some(" "),

@@ -23,6 +23,12 @@ pub(super) fn weigh(text: &str) -> Weight {
     let is_common = match words.as_slice() {
         _ if joined.bytes().all(|byte| byte.is_ascii_digit()) => is_common_number(text, &joined),
         // A character of a script without spaces says as much as two letters.
+        // `17 thousand` is a number of its own.
+        [number, "thousand" | "million" | "billion"]
+            if number.parse::<u32>().is_ok_and(|number| !matches!(number, 1 | 10 | 100)) =>
+        {
+            false
+        }
         _ if characters < 4 => characters < 2 || joined.is_ascii(),
         words => words.len() <= 3 && words.iter().all(|word| is_common_word(word)),
     };

@@ -37,7 +37,8 @@ impl<'a> Context<'a> {
 
     /// Whether the text holds hardly anything but a label and the answer.
     pub(super) fn is_bare(&self, hit: &Range<usize>) -> bool {
-        self.text.len() - hit.len() <= BARE && !self.text.trim().contains('\n')
+        let words = |text: &str| Plain::words(text).text().split(' ').filter(|word| !word.is_empty()).count();
+        self.text.len() - hit.len() <= BARE && words(&self.text[..hit.start]) <= 3 && words(&self.text[hit.end..]) <= 3
     }
 
     /// The strongest name of the benchmark that stands by an answer.
@@ -97,9 +98,14 @@ impl<'a> Context<'a> {
         let start = self.text[..hit.start].rfind('\n').map_or(0, |at| at + 1);
         let line = head(&self.text[start..], HEADER).lines().next().unwrap_or_default();
         let top = head(&self.text[..start], HEADER);
-        ['|', '\t', ',', ';']
-            .into_iter()
-            .any(|sign| line.contains(sign) && top.lines().take(64).any(|header| is_header(header, sign)))
+        ['|', '\t', ',', ';'].into_iter().any(|sign| {
+            let columns = count(line, sign);
+            let column = count(head(line, hit.start - start), sign);
+            let mut lines = top.lines().take(64);
+            let is_header = |header: &str| count(header, sign) == columns && is_header(header, sign, column);
+            // A line of names and two rows make a table.
+            columns > 0 && lines.any(is_header) && lines.any(|row| count(row, sign) == columns)
+        })
     }
 
     /// Folds what stands around an answer, and more of it, for the next one.
@@ -116,15 +122,26 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Whether a line names columns: one of questions or ids, one of answers.
-fn is_header(line: &str, sign: char) -> bool {
-    if line.len() > 1024 || line.matches(sign).count() < 1 {
+/// How often a sign stands in a line, quoted parts left out.
+fn count(line: &str, sign: char) -> usize {
+    let mut is_quoted = false;
+    let mut count = 0;
+    for character in line.chars() {
+        is_quoted ^= character == '"';
+        count += usize::from(character == sign && !is_quoted);
+    }
+    count
+}
+
+/// Whether a line names columns: one of questions or ids, and a given one of answers.
+fn is_header(line: &str, sign: char, column: usize) -> bool {
+    if line.len() > 1024 {
         return false;
     }
     let cells: Vec<String> = line.split(sign).map(|cell| Plain::words(cell).text().to_owned()).collect();
     let has = |names: &[&str]| cells.iter().any(|cell| names.contains(&cell.as_str()));
-    has(&["question", "questions", "task id", "task", "prompt", "problem", "question id", "qid"])
-        && has(&[
+    let is_answer = |cell: &String| {
+        let names = [
             "answer",
             "answers",
             "final answer",
@@ -137,7 +154,11 @@ fn is_header(line: &str, sign: char) -> bool {
             "ground truth",
             "solution",
             "reference answer",
-        ])
+        ];
+        names.contains(&cell.as_str())
+    };
+    has(&["question", "questions", "task id", "task", "prompt", "problem", "question id", "qid"])
+        && cells.get(column).is_some_and(is_answer)
 }
 
 fn head(text: &str, limit: usize) -> &str {

@@ -1,5 +1,8 @@
 //! Where no tool call of an agent may reach.
 
+use std::collections::BTreeSet;
+
+use aho_corasick::AhoCorasick;
 use proofmark_artefact::scan::Plain;
 
 use super::marks::Marks;
@@ -10,6 +13,8 @@ pub struct Forbidden {
     pub(super) names: Vec<Name>,
     pub(super) paths: Vec<Path>,
     pub(super) marks: Marks,
+    /// Finds the parts of all of them: a text without any, and without a pattern, touches nothing.
+    finder: Option<AhoCorasick>,
 }
 
 /// What a forbidden place is.
@@ -79,7 +84,7 @@ pub(super) struct Path {
 impl Forbidden {
     /// Nothing is forbidden.
     pub fn none() -> Self {
-        Self { names: Vec::new(), paths: Vec::new(), marks: Marks::none() }
+        Self { names: Vec::new(), paths: Vec::new(), marks: Marks::none(), finder: None }
     }
 
     /// What graders, caches of verdicts, files of answers, run directories and keys are usually called.
@@ -87,9 +92,10 @@ impl Forbidden {
         let mut forbidden = Self::none();
         for (place, reach, names) in USUAL {
             for name in *names {
-                forbidden.add_name(*place, *reach, name);
+                forbidden.names.push(Name { place: *place, text: folded(name), reach: *reach });
             }
         }
+        forbidden.compile();
         forbidden
     }
 
@@ -98,16 +104,31 @@ impl Forbidden {
         let components: Vec<String> = split(path).map(folded).collect();
         if !components.is_empty() {
             self.paths.push(Path { place, components });
+            self.compile();
         }
     }
 
     /// Adds the places where the benchmark's answers can be had.
     pub fn add_marks(&mut self, marks: &Marks) {
         self.marks = std::mem::take(&mut self.marks).merge(marks);
+        self.compile();
     }
 
-    fn add_name(&mut self, place: Place, reach: Reach, name: &str) {
-        self.names.push(Name { place, text: folded(name), reach });
+    /// Whether a text, folded or plain ASCII, can touch anything by a name that is written out.
+    pub(super) fn is_possible(&self, text: &str) -> bool {
+        self.finder.as_ref().is_some_and(|finder| finder.is_match(text))
+    }
+
+    fn compile(&mut self) {
+        let mut parts: BTreeSet<&str> = BTreeSet::new();
+        for name in &self.names {
+            parts.extend(split(&name.text));
+        }
+        for path in &self.paths {
+            parts.extend(path.components.iter().map(String::as_str));
+        }
+        parts.extend(self.marks.names().map(|mark| mark.text.as_str()));
+        self.finder = AhoCorasick::builder().ascii_case_insensitive(true).build(parts).ok();
     }
 }
 

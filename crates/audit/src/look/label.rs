@@ -9,8 +9,10 @@ use proofmark_artefact::scan::Plain;
 pub(super) enum Label {
     /// `answer`, `result`: what anyone writes, an agent's own programs included.
     Answer,
-    /// `correct answer`, `hint`, `key`: what somebody writes who knows.
+    /// `correct answer`, `hint`: what somebody writes who knows.
     Told,
+    /// `key`, `gold`: what a benchmark's file says in short, and other files of other things.
+    ShortKey,
     /// `answer key`, `ground truth`, `expected_output`: what a benchmark's file says.
     Key,
 }
@@ -29,7 +31,7 @@ pub(super) fn label(before: &str) -> Option<Label> {
     // Folding changes letters of other scripts too, so labels are folded as texts are.
     static TABLE: OnceLock<Vec<(Label, String)>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
-        let labels = [(Label::Key, KEY), (Label::Told, TOLD), (Label::Answer, ANSWER)];
+        let labels = [(Label::Key, KEY), (Label::ShortKey, SHORT_KEY), (Label::Told, TOLD), (Label::Answer, ANSWER)];
         let each = |(label, texts): (Label, &[&str])| -> Vec<(Label, String)> {
             texts.iter().map(|text| (label, Plain::words(text).text().to_owned())).collect()
         };
@@ -77,10 +79,9 @@ const KEY: &[&str] = &[
     "musterlösung",
 ];
 
+const SHORT_KEY: &[&str] = &["key", "keys", "gold", "golds", "oracle"];
+
 const TOLD: &[&str] = &[
-    "key",
-    "gold",
-    "oracle",
     "hint",
     "tip",
     "spoiler",
@@ -90,15 +91,8 @@ const TOLD: &[&str] = &[
     "correct choice",
     "correct response",
     "correct solution",
-    "answer should",
-    "should answer",
-    "must answer",
-    "answer must",
-    "answer with",
     "target",
     "expected",
-    "solution",
-    "lösung",
     "richtige antwort",
     "bonne réponse",
     "respuesta correcta",
@@ -110,6 +104,8 @@ const TOLD: &[&str] = &[
 ];
 
 const ANSWER: &[&str] = &[
+    "solution",
+    "lösung",
     "answer",
     "answers",
     "ans",
@@ -142,7 +138,7 @@ mod tests {
             ("ground_truth=", Some(Label::Key)),
             ("<b>Gold</b> answer: ", Some(Label::Key)),
             ("gоld answer — ", Some(Label::Key)),
-            ("key: ", Some(Label::Told)),
+            ("key: ", Some(Label::ShortKey)),
             ("hint ", Some(Label::Told)),
             ("The correct answer is: **", Some(Label::Told)),
             ("正确答案是：", None),

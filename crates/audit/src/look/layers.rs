@@ -15,8 +15,10 @@ pub(super) struct Layer {
     pub text: String,
 }
 
-/// The shortest run that is decoded: what is shorter is a word, or is found as it stands.
-const MIN_RUN: usize = 16;
+/// The shortest run that is decoded: four characters have so many in two layers.
+const MIN_RUN: usize = 8;
+/// A shorter run than this may be a word, and is decoded when it looks like none.
+const WORD: usize = 16;
 /// How much of a run is looked at to see how it is to be read.
 const SAMPLE: usize = 64;
 /// How far around a wrapping within a wrapping the text is undone.
@@ -43,8 +45,12 @@ pub(super) fn runs_of(content: &[u8], shortest: usize, mut give: impl FnMut(Rang
 }
 
 /// Gives the runs of characters that can be base64 or hex, lines of one block together.
-fn runs(content: &[u8], give: impl FnMut(Range<usize>)) {
-    find_runs(content, MIN_RUN, give);
+fn runs(content: &[u8], mut give: impl FnMut(Range<usize>)) {
+    find_runs(content, MIN_RUN, |range| {
+        if range.len() >= WORD || is_no_word(&content[range.clone()]) {
+            give(range);
+        }
+    });
 }
 
 fn find_runs(content: &[u8], shortest: usize, mut give: impl FnMut(Range<usize>)) {
@@ -62,22 +68,43 @@ fn find_runs(content: &[u8], shortest: usize, mut give: impl FnMut(Range<usize>)
         }
         let mut to = end_of_run(content, at);
         if to - from >= shortest {
-            while let Some(next) = next_line(content, to) {
-                to = end_of_run(content, next);
+            let (first, mut lines) = (from..to, 1);
+            let mut last = first.clone();
+            while let Some((next, is_line)) = next_line(content, to) {
+                let end = end_of_run(content, next);
+                // The lines of a block are of one length, but for the last.
+                if is_line && (end - next > first.len() || last.len() < first.len()) {
+                    break;
+                }
+                lines += usize::from(is_line);
+                (last, to) = (if is_line { next..end } else { last.start..end }, end);
             }
             give(from..to);
+            // Two of them may as well be two words.
+            if lines == 2 {
+                [first, last].into_iter().filter(|line| line.len() >= shortest).for_each(&mut give);
+            }
         }
         done = to;
         at = to + shortest;
     }
 }
 
+/// Whether a short run has letters of both cases in an order that no word has, or letters among digits.
+fn is_no_word(run: &[u8]) -> bool {
+    let has = |is: fn(&u8) -> bool| run.iter().any(is);
+    let is_hex = run.iter().all(u8::is_ascii_hexdigit) && has(u8::is_ascii_digit);
+    let rises = run.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    is_hex || rises || has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit)
+}
+
 fn end_of_run(content: &[u8], from: usize) -> usize {
     from + content[from..].iter().position(|byte| !is_code(*byte)).unwrap_or(content.len() - from)
 }
 
-/// Where a block goes on behind the end of a line: a line break as it is, or as JSON writes it.
-fn next_line(content: &[u8], at: usize) -> Option<usize> {
+/// Where a block goes on behind the end of a run, and whether that is on another line: behind a line break as it is, or
+/// as JSON writes it. An escaped slash is a slash.
+fn next_line(content: &[u8], at: usize) -> Option<(usize, bool)> {
     let rest = content.get(at..at + 16).unwrap_or(&content[at..]);
     let mut skipped = 0;
     let mut has_break = false;
@@ -86,10 +113,9 @@ fn next_line(content: &[u8], at: usize) -> Option<usize> {
             [b'\n', ..] => (has_break, skipped) = (true, skipped + 1),
             [b'\\', b'n', ..] => (has_break, skipped) = (true, skipped + 2),
             [b'\\', b'r', ..] => skipped += 2,
-            // An escaped slash is a slash.
-            [b'\\', b'/', ..] => return Some(at + skipped + 1),
+            [b'\\', b'/', ..] => return Some((at + skipped + 1, has_break)),
             [b'\r' | b' ' | b'\t', ..] => skipped += 1,
-            [next, ..] if has_break && is_code(*next) => return Some(at + skipped),
+            [next, ..] if has_break && is_code(*next) => return Some((at + skipped, true)),
             _ => return None,
         }
     }
@@ -183,12 +209,14 @@ fn lossy(bytes: Vec<u8>) -> String {
 
 /// Undoes one layer of what is wrapped twice: `%2550`, `&amp;#80;`, `\u0026#80;`.
 fn wrapped(text: &str, mut give: impl FnMut(Layer)) {
-    const TRIGGERS: [&str; 15] = [
+    const TRIGGERS: &[&str] = &[
+        "%5c",
+        "&#92;",
+        "&#x5c;",
+        "\\u005c",
         "%25",
         "%26%23",
         "%26#",
-        "%5cu",
-        "%5cx",
         "&amp;#",
         "&amp;amp;",
         "&amp;nbsp;",
@@ -290,12 +318,12 @@ mod tests {
 
     #[test]
     fn every_run_is_seen_once() {
-        for length in 16..60 {
+        for length in 16..60usize {
             for before in 0..40 {
                 let text = format!("{}{}{}", " ".repeat(before), "a".repeat(length), " ".repeat(20));
                 let mut found = Vec::new();
-                runs(text.as_bytes(), |range| found.push(range));
-                assert_eq!(found, [before..before + length]);
+                runs(text.as_bytes(), |range| found.push((range.start, range.end)));
+                assert_eq!(found, vec![(before, before + length)]);
             }
         }
     }

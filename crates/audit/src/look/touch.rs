@@ -1,12 +1,14 @@
 //! Tool calls that reach where they must not.
 
+use std::collections::BTreeSet;
+
+use proofmark_artefact::scan::Plain;
 use proofmark_canon::Value;
 
 use super::forbidden::{Forbidden, Name, Path, Place, Reach, folded, split};
 use super::glob;
 use super::marks::{MarkKind, find_name};
 use super::unravel::readings;
-use proofmark_artefact::scan::Plain;
 
 /// A place that a call touches, and how that was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,13 +171,25 @@ fn look(text: &str, kind: Kind, forbidden: &Forbidden) -> Option<Touch> {
         _ => readings(text),
     };
     for (at, reading) in all.iter().enumerate() {
+        let is_possible = match reading.text.is_ascii() {
+            true => forbidden.is_possible(&reading.text),
+            false => forbidden.is_possible(&folded(&reading.text)),
+        };
+        if !is_possible && !glob::is_pattern(&reading.text) && !reading.text.contains('{') {
+            continue;
+        }
         if let Some(place) = address(&reading.text, kind, forbidden) {
             return Some(Touch { place, what: cut(&reading.text), is_hidden: reading.is_hidden });
         }
         // What was put together is a name, whatever stood around it.
         let is_name = |text: &str| !text.contains(|sign: char| sign.is_whitespace() || "()'\"`=".contains(sign));
         let kind = if kind == Kind::Program && at > 0 && is_name(&reading.text) { Kind::Path } else { kind };
+        let mut known: BTreeSet<Word> = BTreeSet::new();
         for word in words(&reading.text, kind) {
+            let is_pattern = glob::is_pattern(&word.text) || word.text.contains('{');
+            if !is_possible && !is_pattern || !known.insert(word.clone()) {
+                continue;
+            }
             for name in glob::expand(&word.text) {
                 let found = place(&name, &word, kind, forbidden);
                 if let Some((place, is_pattern)) = found {
@@ -198,6 +212,7 @@ fn address(text: &str, kind: Kind, forbidden: &Forbidden) -> Option<Place> {
 }
 
 /// A word of a command.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Word {
     text: String,
     /// The same from the folder that the command went to before.
@@ -321,6 +336,8 @@ fn is_called(parts: &[&str], path: &str, name: &Name, kind: Kind, is_value: bool
         return is_part || is_pattern || parts.windows(wanted.len()).any(is_run);
     }
     let is_alone = parts.len() == 1 && !path.contains('/');
+    // `grader_v2/` in a path is a grader too.
+    let is_whole = |rest: &str| rest.is_empty() || rest.starts_with(['_', '-']) && kind != Kind::Prose && !is_alone;
     parts.iter().any(|part| {
         if glob::is_pattern(part) {
             return kind != Kind::Prose && is_value && fits(part, &name.text);
@@ -330,7 +347,7 @@ fn is_called(parts: &[&str], path: &str, name: &Name, kind: Kind, is_value: bool
         let has_own = name.text.trim_start_matches('.').contains('.');
         match (name.reach, kind) {
             _ if extension.is_some() => true,
-            _ if !rest.is_empty() && !(rest.starts_with(['_', '-']) && kind != Kind::Prose && !is_alone) => false,
+            _ if !is_whole(rest) => false,
             _ if has_own => true,
             (Reach::InPath, Kind::Prose) => false,
             (Reach::InPath, _) => !is_alone,

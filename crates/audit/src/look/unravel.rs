@@ -116,7 +116,10 @@ fn decode_runs(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
     runs_of(text.as_bytes(), MIN_RUN, |range, decoded| {
-        if let Some(decoded) = decoded {
+        // The lines of what was read as one come again one by one.
+        if let Some(decoded) = decoded
+            && range.start >= done
+        {
             out.push_str(&text[done..range.start]);
             out.push_str(&decoded);
             done = range.end;
@@ -240,7 +243,8 @@ fn fill(text: &str, variables: &BTreeMap<String, String>) -> String {
     let mut rest = text;
     while let Some(at) = rest.find(['$', '{']) {
         out.push_str(&rest[..at]);
-        let after = rest[at..].trim_start_matches(['$', '{']);
+        let after = rest[at..].strip_prefix('$').unwrap_or(&rest[at..]);
+        let after = after.strip_prefix('{').unwrap_or(after);
         let length = after.bytes().take(64).take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
         let value = match &after[..length] {
             "IFS" => Some(" "),

@@ -39,6 +39,8 @@ pub struct Watch {
     is_shown: bool,
     /// Short texts of the task, as they may stand in a prompt.
     shown: Vec<String>,
+    /// Other ways of writing the answers, in words.
+    ways: Vec<String>,
     /// The weight of the lightest answer.
     weight: Weight,
     /// Finds what may stand with an answer, in texts that hold more answers than are listed.
@@ -147,15 +149,8 @@ const MAX_ANCHORS: usize = 64;
 
 impl Watch {
     pub fn new(subject: &Subject<'_>) -> Self {
-        let gold: Vec<Value> = subject
-            .gold
-            .iter()
-            .flat_map(|answer| {
-                let ways = other_ways(answer);
-                std::iter::once(answer.clone()).chain(ways)
-            })
-            .map(Value::from)
-            .collect();
+        let ways: Vec<String> = subject.gold.iter().flat_map(|answer| other_ways(answer)).collect();
+        let gold: Vec<Value> = subject.gold.iter().chain(&ways).map(|answer| Value::from(answer.as_str())).collect();
         let gold = if gold.len() == 1 { gold.into_iter().next().unwrap_or(Value::Null) } else { Value::Array(gold) };
         let needles = Needles::new(&gold, subject.question);
         let choices = subject.choices.iter().map(String::as_str);
@@ -185,6 +180,7 @@ impl Watch {
             id,
             is_shown,
             shown: shown.collect(),
+            ways,
             weight: subject.gold.iter().map(|gold| weigh(gold)).min().unwrap_or(Weight::Common),
         }
     }
@@ -289,25 +285,27 @@ impl Watch {
         let masked = if hits.is_empty() { Vec::new() } else { self.mask(text) };
         let context = Context::new(text);
         for (hit, form) in hits {
-            if masked.iter().any(|mask| mask.start <= hit.start && hit.end <= mask.end) {
+            if masked.iter().any(|mask| mask.start <= hit.start && hit.end <= mask.end && mask.len() >= hit.len() + 8) {
                 continue;
             }
-            let is_common = self.weight_of(text, &hit, form) == Weight::Common;
-            let label = context.label(hit.start);
-            let is_behind_question = || {
-                let before = text[..hit.start].trim_end();
-                let from = before.ceil_char_boundary(before.len().saturating_sub(QUESTION_TAIL));
-                masked.iter().any(|mask| mask.end >= from && mask.end <= hit.start)
-            };
-            let (grade, why) = match label {
-                Some(Label::Key | Label::Told) => (Grade::Critical, Why::GivenAsAnswer),
-                Some(Label::Answer) if !is_common && !self.is_shown || is_behind_question() && !is_common => {
-                    (Grade::Critical, Why::GivenAsAnswer)
+            let needs_more = self.is_shown || self.weight_of(text, &hit, form) == Weight::Common;
+            let is_behind_question =
+                || masked.iter().any(|mask| mask.end <= hit.start && hit.start - mask.end <= QUESTION_TAIL / 2);
+            let is_told = match context.label(hit.start) {
+                _ if needs_more && is_choice(&text[hit.end..]) => false,
+                Some(Label::Key) => true,
+                // Examples call other answers so, and one of them may be the same by chance.
+                Some(Label::Told | Label::ShortKey) => {
+                    !needs_more || is_behind_question() || !is_series(text, hit.start)
                 }
-                Some(Label::Answer) if is_behind_question() => (Grade::Critical, Why::GivenAsAnswer),
-                _ if self.is_shown => (Grade::Information, Why::TaskShows),
-                _ if is_common => continue,
-                _ => (Grade::Critical, Why::Given),
+                Some(Label::Answer) => !needs_more || is_behind_question(),
+                None => false,
+            };
+            let (grade, why) = match () {
+                () if is_told => (Grade::Critical, Why::GivenAsAnswer),
+                () if self.is_shown => (Grade::Information, Why::TaskShows),
+                () if needs_more => continue,
+                () => (Grade::Critical, Why::Given),
             };
             sightings.push(Sighting { form: Some(self.form(&text[hit.clone()], form)), offset: hit.start, grade, why });
         }
@@ -365,7 +363,9 @@ impl Watch {
         let critical = |why| Some((Grade::Critical, why));
         let (before, after) = if needs_more { (0, QUESTION_TAIL) } else { (QUESTION_REACH, QUESTION_REACH) };
         let is_enough = !needs_more || label.is_some();
-        if is_enough && questions.iter().any(|question| stands_with(hit, question, before, after)) {
+        let is_next = |question: &Range<usize>| needs_more && is_next_cell(text, question.end, hit);
+        let is_with = |question: &Range<usize>| is_enough && stands_with(hit, question, before, after);
+        if questions.iter().any(|question| is_with(question) || is_next(question)) {
             return critical(Why::WithQuestion);
         }
         if is_enough && self.id.as_ref().is_some_and(|id| context.has_id(hit, id)) {
@@ -381,7 +381,7 @@ impl Watch {
         let is_bare = context.is_bare(hit);
         match label {
             Some(Label::Key) if !needs_more || is_bare => return critical(Why::AnswerKey),
-            Some(Label::Told) if !needs_more && is_bare => return critical(Why::AnswerKey),
+            Some(Label::ShortKey) if !needs_more && is_bare => return critical(Why::AnswerKey),
             Some(_) if is_encoded => return critical(Why::AnswerKey),
             _ => {}
         }
@@ -398,14 +398,13 @@ impl Watch {
 
     /// Adds the answers that stand near something that makes them a leak, however many others there are.
     fn look_again(&self, text: &str, questions: &[Range<usize>], hits: &mut Vec<(Range<usize>, Form)>) {
-        let mut places: Vec<Range<usize>> =
-            questions.iter().map(|place| place.start..place.end + QUESTION_TAIL).collect();
+        let mut places: Vec<Range<usize>> = questions.to_vec();
         if let Some(anchors) = &self.anchors {
             let mut last = 0;
             for found in anchors.find_iter(text) {
                 if found.start() >= last {
                     places.push(found.range());
-                    last = found.end() + REACH;
+                    last = found.end() + REACH / 8;
                     if places.len() > MAX_ANCHORS {
                         break;
                     }
@@ -413,13 +412,16 @@ impl Watch {
             }
         }
         for place in places {
-            let from = text.floor_char_boundary(place.start.saturating_sub(REACH));
+            // The first ones behind it, and some before it.
+            let from = text.floor_char_boundary(place.start.saturating_sub(REACH / 4));
             let to = text.ceil_char_boundary((place.end + REACH).min(text.len()));
-            for hit in self.needles.scan(&text.as_bytes()[from..to]).gold {
-                let found = range(&hit);
-                let found = from + found.start..from + found.end;
-                if !hits.iter().any(|(known, _)| *known == found) {
-                    hits.push((found, hit.form));
+            for part in [from..place.start, place.end..to] {
+                for hit in self.needles.scan(&text.as_bytes()[part.clone()]).gold {
+                    let found = range(&hit);
+                    let found = part.start + found.start..part.start + found.end;
+                    if !hits.iter().any(|(known, _)| *known == found) {
+                        hits.push((found, hit.form));
+                    }
                 }
             }
         }
@@ -454,9 +456,9 @@ impl Watch {
 
     /// The form of a find, where the answer was looked for in other words too.
     fn form(&self, found: &str, form: Form) -> Form {
-        let is_worded =
-            matches!(form, Form::Verbatim | Form::Folded) && !found.bytes().any(|byte| byte.is_ascii_digit());
-        if is_worded && self.weight == Weight::Common && !other_ways(found).is_empty() { Form::Number } else { form }
+        let is_worded = matches!(form, Form::Verbatim | Form::Folded) && found.ends_with(char::is_alphabetic);
+        let is_of_number = || self.ways.iter().any(|way| Plain::words(way) == Plain::words(found));
+        if is_worded && is_of_number() { Form::Number } else { form }
     }
 }
 
@@ -515,6 +517,31 @@ fn is_echo(text: &str, at: usize) -> bool {
     let from = text.ceil_char_boundary(at.saturating_sub(48));
     let plain = Plain::words(&text[from..at]);
     ECHOES.iter().any(|echo| plain.text().strip_suffix(echo).is_some_and(|rest| rest.is_empty() || rest.ends_with(' ')))
+}
+
+/// Whether an answer is the cell of a table behind the one of the question.
+fn is_next_cell(text: &str, end: usize, hit: &Range<usize>) -> bool {
+    let between = (end <= hit.start && hit.start - end <= 24).then(|| &text[end..hit.start]);
+    let is_cell = |between: &str| {
+        between.contains([',', '|', '\t', ';', '>']) && !between.contains(char::is_alphabetic)
+            || between.contains('<') && between.contains('>')
+    };
+    between.is_some_and(is_cell)
+}
+
+/// Whether an answer is one of those that a sentence offers: `A, B or C`, `yes or no`.
+fn is_choice(after: &str) -> bool {
+    let plain = Plain::words(&after[..after.floor_char_boundary(24)]);
+    let first = plain.text().split(' ').next().unwrap_or_default();
+    matches!(first, "or" | "and" | "oder" | "ou" | "und" | "through" | "to")
+        || first.len() == 1 && !after.starts_with(['.', '\n'])
+}
+
+/// Whether what stands before an answer stands before others too, as in a list of examples.
+fn is_series(text: &str, at: usize) -> bool {
+    let line = text[..at].rfind('\n').map_or(0, |start| start + 1).max(text.ceil_char_boundary(at.saturating_sub(24)));
+    let label = text[line..at].trim();
+    label.len() >= 3 && text.match_indices(label).take(3).count() >= 3
 }
 
 /// Whether an answer stands before or behind the question, no farther than it may.

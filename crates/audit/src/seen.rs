@@ -437,3 +437,133 @@ fn addresses<'v>(value: &'v Value, all: &mut Vec<&'v str>) {
 pub(crate) fn is_token_count_of(tokens: u64, bytes: u64) -> bool {
     bytes <= tokens.saturating_mul(64).saturating_add(256)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proofmark_canon::json;
+
+    fn sample() -> Sample {
+        Sample {
+            id: "task-0001".into(),
+            item: "task-0001".into(),
+            question: "Which town on the river did the second expedition reach first?".into(),
+            gold: "Antananarivo".into(),
+            ..Sample::default()
+        }
+    }
+
+    /// Looks through a trajectory with these steps.
+    fn look(origin: Origin, steps: &str) -> Looked {
+        let value = json::parse(format!("{{\"steps\":[{steps}]}}").as_bytes()).unwrap();
+        let (marks, mut forbidden) = (Marks::gaia(), Forbidden::usual());
+        forbidden.add_marks(&marks);
+        let lens = Lens {
+            origin,
+            marks: &marks,
+            forbidden: &forbidden,
+            tools: &[],
+            reveal: Reveal::Digests,
+            file: "trajectories",
+        };
+        look_through(&lens, 0, &sample(), 1, &Trace::of(&value).unwrap())
+    }
+
+    fn names(list: &[Evidence]) -> Vec<(&str, Severity)> {
+        list.iter().map(|evidence| (evidence.finding.as_str(), evidence.severity)).collect()
+    }
+
+    #[test]
+    fn what_a_result_or_the_model_brought_up_may_be_repeated_and_what_nobody_did_is_an_oracle() {
+        let asked =
+            |input: &str, output: &str| format!(r#"{{"type":"llm_call","input":"{input}","output":"{output}"}}"#);
+        let page = r#"{"type":"tool_result","output":"The capital is Antananarivo, says the page."}"#;
+        let hint = "hint: Antananarivo";
+        for (steps, is_found) in [
+            (asked(hint, "y"), true),
+            (format!("{page},{}", asked(hint, "y")), false),
+            (format!("{},{}", asked("q", "Antananarivo?"), asked(hint, "y")), false),
+            (format!("{},{page}", asked(hint, "y")), true),
+            (asked("q", "Antananarivo"), false),
+        ] {
+            let looked = look(Origin::Foreign, &steps);
+            assert_eq!(!looked.oracles.is_empty(), is_found, "{steps}: {:?}", looked.oracles);
+        }
+    }
+
+    #[test]
+    fn a_result_of_which_only_the_head_is_there_is_not_seen_unless_it_was_scanned() {
+        let result = |more: &str| format!(r#"{{"type":"tool_result","head":"abc","bytes":9000{more}}}"#);
+        let scan = r#","scan":{"gold":[{"form":"verbatim","length":12,"offset":5000}]}"#;
+        for (origin, step, sight) in [
+            (Origin::Foreign, result(""), Sight::Part),
+            (Origin::Foreign, result(scan), Sight::All),
+            (Origin::Own, result(""), Sight::All),
+            (Origin::Own, result(scan), Sight::All),
+        ] {
+            let looked = look(origin, &step);
+            assert_eq!(looked.seen.leak, sight, "{step}");
+            assert_eq!(looked.gaps.is_empty(), sight == Sight::All);
+        }
+        let looked = look(Origin::Own, &result(scan));
+        assert_eq!(names(&looked.leaks), [("ordinary", Severity::Info)]);
+    }
+
+    #[test]
+    fn a_step_of_an_unknown_type_leaves_all_three_checks_blind() {
+        let seen = look(Origin::Foreign, r#"{"type":"dream","text":"x"}"#).seen;
+        assert_eq!((seen.leak, seen.oracle, seen.isolation), (Sight::Part, Sight::Part, Sight::Part));
+        let seen = look(Origin::Foreign, r#"{"type":"tool_call","name":"sh","args":"ls","args_truncated":true}"#).seen;
+        assert_eq!((seen.leak, seen.oracle, seen.isolation), (Sight::All, Sight::All, Sight::Part));
+        let seen = look(Origin::Foreign, r#"{"type":"prompt","head":"ab","bytes":7}"#).seen;
+        assert_eq!((seen.leak, seen.oracle, seen.isolation), (Sight::All, Sight::Part, Sight::All));
+    }
+
+    #[test]
+    fn asking_for_the_dataset_and_getting_it_are_critical_whatever_came() {
+        let url = "https://huggingface.co/datasets/gaia-benchmark/GAIA/resolve/main/2023/validation/metadata.jsonl";
+        let call = format!(r#"{{"type":"tool_call","name":"fetch","args":{{"url":"{url}"}}}}"#);
+        let looked = look(Origin::Foreign, &format!(r#"{call},{{"type":"tool_result","output":"[binary]"}}"#));
+        let found = names(&looked.leaks);
+        assert_eq!(found, [("dataset_requested", Severity::Critical), ("dataset_source", Severity::Critical)]);
+    }
+
+    #[test]
+    fn many_findings_of_one_trajectory_are_bounded() {
+        let step = r#"{"type":"tool_call","name":"bash","args":"cat gaia-judge.ts"}"#;
+        let looked = look(Origin::Foreign, &vec![step; 50].join(","));
+        assert_eq!((looked.touches.len(), looked.tool_calls), (MOST_OF_ONE, 50));
+    }
+
+    #[test]
+    fn no_sample_is_seen_whole_when_one_of_its_trajectories_is_not() {
+        let mut found = Found::default();
+        let mut seen = vec![Seen::default()];
+        for steps in [r#"{"type":"prompt","content":"q"}"#, r#"{"type":"dream"}"#, r#"{"type":"prompt","content":"q"}"#]
+        {
+            found.take(look(Origin::Foreign, steps), &mut seen);
+        }
+        assert_eq!((seen[0].leak, seen[0].trajectories, found.trajectories), (Sight::Part, 3, 3));
+    }
+
+    #[test]
+    fn without_a_gold_answer_leaks_are_not_seen_but_sources_are() {
+        let value = json::parse(
+            br#"{"steps":[{"type":"tool_result","output":"x","url":"https://hf.co/datasets/gaia-benchmark/GAIA"}]}"#,
+        )
+        .unwrap();
+        let (marks, forbidden) = (Marks::gaia(), Forbidden::usual());
+        let lens = Lens {
+            origin: Origin::Own,
+            marks: &marks,
+            forbidden: &forbidden,
+            tools: &[],
+            reveal: Reveal::Gold,
+            file: "t",
+        };
+        let unknown = Sample { gold: Value::Null, ..sample() };
+        let looked = look_through(&lens, 0, &unknown, 1, &Trace::of(&value).unwrap());
+        assert_eq!((looked.seen.leak, looked.seen.oracle), (Sight::Part, Sight::Part));
+        assert_eq!(names(&looked.leaks), [("dataset_source", Severity::Critical)]);
+    }
+}

@@ -134,6 +134,12 @@ const PUBLISHED: [Published; 12] = [
         title: "What `proofmark verify --format json` prints",
         root: of_output::<crate::verify::format::Document<'static>>,
     },
+    Published {
+        name: "audit-report",
+        version: crate::audit::AUDIT_VERSION,
+        title: "Proofmark's audit-report.json, and what `proofmark audit --format json` prints",
+        root: of_output::<crate::audit::Report>,
+    },
 ];
 
 /// The schema of what a person writes: what has a default may be left out.
@@ -298,7 +304,7 @@ mod tests {
     #[test]
     fn the_text_is_the_same_every_time_and_has_no_loose_ends() {
         let files = ["suite", "record", "trajectory", "manifest", "summary", "telemetry", "replay", "trust"];
-        let printed = ["diff", "score", "verify-replay", "verify"];
+        let printed = ["diff", "score", "verify-replay", "verify", "audit-report"];
         assert_eq!(names(), [&files[..], &printed[..]].concat());
         for name in names() {
             let first = text(name).unwrap();

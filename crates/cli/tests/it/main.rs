@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod agents;
 #[cfg(test)]
+mod audit;
+#[cfg(test)]
 mod backfill;
 #[cfg(test)]
 mod cassette;

@@ -256,7 +256,7 @@ impl Ids<'_> {
     #[expect(clippy::should_implement_trait, reason = "an iterator cannot lend its text")]
     pub fn next(&mut self) -> io::Result<Option<&[u8]>> {
         let Some(wanted) = self.model else { return Ok(None) };
-        while let Some(entry) = self.places.next() {
+        for entry in self.places.by_ref() {
             let (model, place) = read_entry(&entry?);
             match model.cmp(&wanted) {
                 Ordering::Less => {}

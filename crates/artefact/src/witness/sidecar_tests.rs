@@ -79,7 +79,7 @@ fn check(bytes: &[u8]) {
         }
         assert_eq!((list.count, left.len()), (ids.len() as u64, 0), "{shown}");
         let text = Value::Array(ids.to_vec()).to_string();
-        assert_eq!(list.digest, Digest::of(text[1..text.len() - 1].as_bytes()), "{shown}");
+        assert_eq!(list.digest, Digest::of(&text.as_bytes()[1..text.len() - 1]), "{shown}");
         assert_eq!(sidecar.ids_before(at), 0);
     }
     assert!(lists.next().is_none(), "{shown}");

@@ -40,10 +40,11 @@ impl Rule {
 
     /// The scorers of a task of ours. Files that they need are not in a run directory; programs are not started.
     pub fn of_plans(plans: &[ScorerPlan], root: &Path) -> Self {
-        let env = ScorerEnv { root: root.to_owned(), path: None, workers: 1 };
+        let env = ScorerEnv { root: root.to_owned(), path: None, workers: 1, judges: Vec::new() };
         let load = |_: &_| Err("it is not among the files of a run".to_owned());
         let compile = |plan: &ScorerPlan| match plan {
             ScorerPlan::Command { name, .. } => Err(format!("scorer `{name}` is a program")),
+            ScorerPlan::Judge(plan) => Err(format!("scorer `{}` asks judges", plan.name)),
             ScorerPlan::ImageHash { name, .. } => Err(format!("scorer `{name}` compares with pictures of the suite")),
             ScorerPlan::Choice { name } => Err(format!("scorer `{name}` needs the options of the dataset's rows")),
             plan => Scorer::compile(plan, &load, &env).map_err(|error| error.to_string()),

@@ -12,14 +12,9 @@ use std::time::Duration;
 use proofmark_artefact::manifest::{Manifest, Platform};
 use proofmark_artefact::store::{Claim, ClaimError, OnExisting, OpenError, RunDir, names};
 use proofmark_artefact::summary::Summary;
-<<<<<<< HEAD
+use proofmark_artefact::witness::Sidecar;
 use proofmark_canon::{Digest, RunId, SampleKey, Value};
 use proofmark_model::{Ask, Class, Reply, Request, Stop};
-=======
-use proofmark_artefact::witness::Sidecar;
-use proofmark_canon::{RunId, Value};
-use proofmark_model::{Ask, Class, Reply, Stop};
->>>>>>> sidecar
 use tokio::sync::{Semaphore, watch};
 
 use crate::agent::Sample;

@@ -7,8 +7,9 @@ use proofmark_artefact::audit::{Attestation, Report};
 use proofmark_artefact::store::{RunDir, names, write_atomic};
 use proofmark_artefact::suite::resolve::Overrides;
 use proofmark_artefact::verify::artefacts::suite_root;
-use proofmark_artefact::witness::Block;
+use proofmark_artefact::witness::Sidecar;
 use proofmark_audit::{AuditError, Foreign, Options, Policy, Reveal, audit_results, audit_run};
+use proofmark_canon::Value;
 use proofmark_model::Surroundings;
 use proofmark_run::ready::{ModelUse, Ready, World};
 use proofmark_run::rescore::{self, FindingKind, Rescored};
@@ -16,6 +17,7 @@ use proofmark_run::rescore::{self, FindingKind, Rescored};
 use crate::args::{AuditArgs, AuditFormat};
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
+use crate::signing::load_trust;
 use crate::ui::style::Style;
 
 pub(crate) fn run(args: &AuditArgs, settings: &Settings) -> Result<Exit, Failure> {
@@ -81,8 +83,9 @@ fn render(args: &AuditArgs, settings: &Settings, report: &Report) -> Result<Stri
 fn score_again(run: &Path, args: &AuditArgs, settings: &Settings) -> Result<Option<Rescored>, Failure> {
     let dir = RunDir::open(run).map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
     let recorded = || {
-        let root = dir.read_json::<Block>(names::REPLAY).ok()?.root?;
-        suite_root(run, &run.join(root))
+        let sidecar = Sidecar::read(&dir.file(names::REPLAY)).ok()?;
+        let root = sidecar.parse().ok()?.get("root").and_then(Value::as_str).map(ToOwned::to_owned)?;
+        suite_root(run, &sidecar, &run.join(root))
     };
     let Some(root) = args.root.clone().or_else(recorded) else { return Ok(None) };
     let hub = settings.hub().map(|mut hub| {
@@ -97,11 +100,13 @@ fn score_again(run: &Path, args: &AuditArgs, settings: &Settings) -> Result<Opti
         program_path: settings.program_path(),
         surroundings: Surroundings::none(),
         models: ModelUse::Named,
+        judges: ModelUse::Named,
         tools: settings.tool_world(),
     };
     let Ok(ready) = Ready::load(&dir.file(names::CONFIG), &Overrides::default(), &world) else { return Ok(None) };
     let options = rescore::Options { run_commands: args.run_commands };
-    let Ok(rescored) = rescore::check(ready, run, options, &|_, _| {}) else { return Ok(None) };
+    let trust = load_trust(settings, None)?;
+    let Ok(rescored) = rescore::check(ready, run, options, &trust, &|_, _| {}) else { return Ok(None) };
     let is_other = rescored.findings.iter().any(|finding| finding.kind == FindingKind::OtherSuite);
     Ok((!is_other).then_some(rescored))
 }

@@ -144,16 +144,10 @@ impl Climber<'_> {
                 return Ok(());
             }
         };
-<<<<<<< HEAD
-        if !outcome.climb(climb_scores(ready, dir, self.commands, &trust, VERSION, &|_, _| {}))
-            || !self.wants(Rung::Reexecution)
-        {
-=======
         let bar = Bar::new(self.settings.stderr_is_terminal, Counted::Samples);
-        let scores = climb_scores(ready, dir, self.commands, VERSION, &|done, total| bar.show(done, total));
+        let scores = climb_scores(ready, dir, self.commands, &trust, VERSION, &|done, total| bar.show(done, total));
         bar.clear();
         if !outcome.climb(scores) || !self.wants(Rung::Reexecution) {
->>>>>>> sidecar
             return Ok(());
         }
         if !self.climb_reexecution(dir, &root, scratch.path(), outcome)? || !self.wants(Rung::Live) {

@@ -349,3 +349,25 @@ fn a_key_for_a_machine_comes_from_the_environment() {
     // A variable for one role is none for another.
     show("verifier").env("PROOFMARK_JUDGE_KEY", &plain).run().expect(2).complains(&["PROOFMARK_VERIFIER_KEY"]);
 }
+
+#[test]
+fn nothing_is_lost_when_several_change_the_trust_file_at_once() {
+    let env = bench();
+    let line = |seed: u8| {
+        let key = proofmark_trust::key::PrivateKey::from_secret(&[seed; 32]);
+        key.public().to_ssh_line(&format!("key-{seed}"))
+    };
+    let running: Vec<_> =
+        (1..=12).map(|seed| call(&env, &["trust", &line(seed), "--role", "runner"]).start()).collect();
+    for one in running {
+        one.wait().expect(0);
+    }
+    assert_eq!(trust_file(&env)["keys"].as_array().unwrap().len(), 12);
+    // And of several who want one name, one gets it.
+    let new = ["new", "same", "--role", "judge", "--no-passphrase"];
+    let running: Vec<_> = (0..6).map(|_| call(&env, &new).start()).collect();
+    let made = running.into_iter().map(|one| one.wait().code).filter(|code| *code == 0).count();
+    assert_eq!(made, 1);
+    keys(&env, &["show", "same", "--open"]).expect(0);
+    assert_eq!(shown(&env, "same")["key"]["state"], "believed");
+}

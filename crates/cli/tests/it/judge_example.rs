@@ -30,7 +30,8 @@ fn verdicts(env: &TestEnv, run: &str) -> Vec<(String, bool, String)> {
 fn the_example_is_judged_as_its_readme_says_and_always_the_same() {
     let env = example();
     for (dir, concurrency) in [("one", "1"), ("many", "16")] {
-        env.run(&["run", "suite.yaml", "--run-dir", dir, "--concurrency", concurrency, "--record-evidence"]).expect(0);
+        let options = ["--record-evidence", "--concurrency", concurrency];
+        env.run(&[&["run", "suite.yaml", "--run-dir", dir], &options[..]].concat()).expect(0);
     }
     assert_same_run(&env.path("one"), &env.path("many"), "1 and 16 at once");
     let found = verdicts(&env, "one");

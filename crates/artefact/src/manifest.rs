@@ -31,6 +31,9 @@ pub struct Manifest {
     pub determinism: Determinism,
     pub evidence: Evidence,
     pub harness: Harness,
+    /// Models that judged answers; absent when there were none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judges: Vec<ModelEntry>,
     pub models: Vec<ModelEntry>,
     /// The suite's name.
     pub name: String,

@@ -63,6 +63,7 @@ pub fn rebuild(dir: &RunDir) -> Result<Rebuilt, RebuildError> {
         let record: Record = json::from_value(&value).map_err(|source| RebuildError::Shape { line: number, source })?;
         let facts = facts_reader.read(&record).map_err(|source| RebuildError::Facts { line: number, source })?;
         aggregator.push(&facts).map_err(|source| RebuildError::Aggregate { line: number, source })?;
+        record.scores.iter().filter_map(|score| score.judge.as_ref()).for_each(|judged| aggregator.judged(judged));
         let shown = report::Facts::of(&record, facts.task, facts.model, facts.condition);
         selector.push_record(&shown, &record);
     }

@@ -22,6 +22,9 @@ pub struct Summary {
     pub cells: Vec<Cell>,
     /// Each condition against the suite's first one, item by item.
     pub comparisons: Vec<Comparison>,
+    /// What judges did; absent when the suite has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judging: Option<Judging>,
     /// Model × condition over all tasks, by each task's first scorer: the headline table.
     pub models: Vec<ModelRow>,
     pub name: String,
@@ -43,6 +46,43 @@ pub struct Disclosed {
     /// By task: the split of its dataset, null when nobody named one.
     pub splits: BTreeMap<String, Option<String>>,
     pub voting_attempts: u32,
+}
+
+/// What judges did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Judging {
+    /// Verdicts that not all opinions share.
+    pub dissent: u64,
+    /// In the suite's order.
+    pub judges: Vec<JudgeRow>,
+    pub stages: Stages,
+}
+
+/// How many verdicts of judge scorers were decided by what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stages {
+    /// There was no answer.
+    pub empty: u64,
+    /// The answer was the target.
+    pub exact: u64,
+    /// By the judges.
+    pub judge: u64,
+    /// The answer was the target but for case, punctuation and white space.
+    pub normalised: u64,
+}
+
+/// One judge's work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JudgeRow {
+    /// In US dollars, as if nothing had been known before; null when its price is not known.
+    pub cost_usd: Option<f64>,
+    /// The judge's id in the suite.
+    pub id: String,
+    pub opinions: u64,
+    pub usage: Usage,
 }
 
 /// A model as its provider names it in replies.

@@ -208,6 +208,7 @@ impl Settings {
             .map_err(|error| Failure::new(format!("cannot tell which folder this is: {error}")))?;
         let home = self.environment.get("HOME").map(PathBuf::from);
         let mut secrets = self.surroundings(None).secrets(&ready.plan.models);
+        secrets.extend(self.surroundings(None).secrets(&ready.plan.judges));
         secrets.extend(self.environment.text("HF_TOKEN").map(Secret::new));
         secrets.extend(ready.tool_keys().filter_map(|name| self.environment.text(name)).map(Secret::new));
         let suite = real_path(&ready.suite.0, &cwd);

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
 use proofmark_artefact::manifest::PriceEntry;
-use proofmark_artefact::record::{Status, Usage};
+use proofmark_artefact::record::{Judged, Status, Usage};
 use proofmark_artefact::report::{self, BadRecord, Grid, Selection, Selector};
 use proofmark_artefact::stats::{AggregateError, Aggregator, Facts, Shape, Verdict};
 use proofmark_artefact::store::{AtomicFile, Claim, names};
@@ -34,12 +34,23 @@ pub struct Finished {
     pub usage: Usage,
     pub answered_by: Option<String>,
     pub verdicts: Vec<Verdict>,
+    /// Of judge scorers.
+    pub judged: Vec<Judged>,
+    /// The lines of its judgments.
+    pub judgments: Vec<u8>,
     /// With its line end.
     pub record: Vec<u8>,
     /// With its line end; `None` when evidence is off.
     pub trajectory: Option<Vec<u8>>,
     /// Why there is no trajectory although there should be one.
     pub evidence_failed: Option<String>,
+}
+
+impl Finished {
+    /// The bytes of its texts.
+    fn size(&self) -> usize {
+        self.record.len() + self.trajectory.as_ref().map_or(0, Vec::len) + self.judgments.len()
+    }
 }
 
 /// How far a run is.
@@ -64,6 +75,8 @@ pub struct Collected {
     pub done: u64,
     pub records: AtomicFile,
     pub trajectories: Option<AtomicFile>,
+    /// `None` when no scorer asks judges.
+    pub judgments: Option<AtomicFile>,
     pub status_counts: BTreeMap<Status, u64>,
     /// Conditions that produced a scored sample, in the suite's order.
     pub effective: Vec<bool>,
@@ -101,6 +114,7 @@ pub struct Collector {
     progress: Progress,
     records: AtomicFile,
     trajectories: Option<AtomicFile>,
+    judgments: Option<AtomicFile>,
     note: Option<EvidenceNote>,
     status_counts: BTreeMap<Status, u64>,
     effective: Vec<bool>,
@@ -134,10 +148,12 @@ impl Collector {
             None => false,
         };
         let grid = Grid { tasks: plan.tasks.len(), models: plan.models.len(), conditions: plan.conditions.len() };
-        let shape = Shape::of_plan(&ready.plan, ready.run_id, ready.prices.clone());
+        let prices = (ready.prices.clone(), ready.judge_prices.clone());
+        let shape = Shape::of_plan(&ready.plan, ready.run_id, prices.0, prices.1);
         Ok(Self {
             records: create(names::RECORDS)?,
             trajectories: is_fine.then(|| create(names::TRAJECTORIES)).transpose()?,
+            judgments: ready.has_judges().then(|| create(names::JUDGMENTS)).transpose()?,
             note,
             sync,
             window,
@@ -179,6 +195,7 @@ impl Collector {
             done: self.progress.done,
             records: self.records,
             trajectories: self.trajectories,
+            judgments: self.judgments,
             status_counts: self.status_counts,
             effective: self.effective,
             summary: self.aggregator.finish(),
@@ -206,6 +223,9 @@ impl Collector {
                 self.trajectories = None;
             }
         }
+        if let Some(file) = &mut self.judgments {
+            file.write_all(&finished.judgments).map_err(io_error(names::JUDGMENTS))?;
+        }
         *self.status_counts.entry(finished.status).or_default() += 1;
         self.progress.done += 1;
         self.progress.tokens += finished.usage.input_tokens + finished.usage.output_tokens;
@@ -224,6 +244,7 @@ impl Collector {
             scores: &finished.verdicts,
             unscored: finished.status == Status::Success && finished.verdicts.is_empty(),
         })?;
+        finished.judged.iter().for_each(|judged| self.aggregator.judged(judged));
         if let Some(selector) = &mut self.selector {
             let facts = report::Facts {
                 task: finished.task,
@@ -268,13 +289,13 @@ struct Waiting {
 /// A sample that waits, with its texts in memory or in the spill file.
 struct Held {
     finished: Finished,
-    /// Offset, length of the record, length of the trajectory.
-    spilled: Option<(u64, usize, Option<usize>)>,
+    /// Offset, length of the record, length of the trajectory, length of the judgments.
+    spilled: Option<(u64, usize, Option<usize>, usize)>,
 }
 
 impl Waiting {
     fn put(&mut self, mut finished: Finished) -> Result<(), CollectError> {
-        let size = finished.record.len() + finished.trajectory.as_ref().map_or(0, Vec::len);
+        let size = finished.size();
         let mut spilled = None;
         if finished.ordinal != self.next && self.held_bytes + size > HELD_BYTES {
             let io_error = |source| CollectError::Io { path: self.work.clone(), source };
@@ -284,11 +305,13 @@ impl Waiting {
             };
             let record = std::mem::take(&mut finished.record);
             let trajectory = finished.trajectory.take();
+            let judgments = std::mem::take(&mut finished.judgments);
             file.write_all_at(&record, *end).map_err(io_error)?;
             if let Some(trajectory) = &trajectory {
                 file.write_all_at(trajectory, *end + record.len() as u64).map_err(io_error)?;
             }
-            spilled = Some((*end, record.len(), trajectory.map(|trajectory| trajectory.len())));
+            file.write_all_at(&judgments, *end + (size - judgments.len()) as u64).map_err(io_error)?;
+            spilled = Some((*end, record.len(), trajectory.map(|trajectory| trajectory.len()), judgments.len()));
             *end += size as u64;
         } else {
             self.held_bytes += size;
@@ -301,7 +324,7 @@ impl Waiting {
     fn take_next(&mut self) -> Result<Option<Finished>, CollectError> {
         let Some(mut held) = self.held.remove(&self.next) else { return Ok(None) };
         self.next += 1;
-        if let Some((offset, record, trajectory)) = held.spilled {
+        if let Some((offset, record, trajectory, judgments)) = held.spilled {
             let io_error = |source| CollectError::Io { path: self.work.clone(), source };
             let (file, _) = self.spill.as_mut().ok_or_else(|| io_error(io::Error::other("the spill file is gone")))?;
             held.finished.record = vec![0; record];
@@ -311,8 +334,11 @@ impl Waiting {
                 file.read_exact_at(&mut text, offset + record as u64).map_err(io_error)?;
                 held.finished.trajectory = Some(text);
             }
+            held.finished.judgments = vec![0; judgments];
+            let before = record + trajectory.unwrap_or(0);
+            file.read_exact_at(&mut held.finished.judgments, offset + before as u64).map_err(io_error)?;
         } else {
-            self.held_bytes -= held.finished.record.len() + held.finished.trajectory.as_ref().map_or(0, Vec::len);
+            self.held_bytes -= held.finished.size();
         }
         if self.held.is_empty() {
             // Nothing refers to the spill file any more; its space goes back.

@@ -12,8 +12,8 @@ use std::time::Duration;
 use proofmark_artefact::manifest::{Manifest, Platform};
 use proofmark_artefact::store::{Claim, ClaimError, OnExisting, OpenError, RunDir, names};
 use proofmark_artefact::summary::Summary;
-use proofmark_canon::{RunId, Value};
-use proofmark_model::{Ask, Class, Reply, Stop};
+use proofmark_canon::{Digest, RunId, SampleKey, Value};
+use proofmark_model::{Ask, Class, Reply, Request, Stop};
 use tokio::sync::{Semaphore, watch};
 
 use crate::agent::Sample;
@@ -22,13 +22,14 @@ use crate::budget::{Budget, Purse, Spent};
 use crate::collect::{CollectError, Collector, Finished, Observer};
 use crate::evidence::Keeper;
 use crate::journal::{Entry, Journal, JournalError};
+use crate::judge::{Desk, JudgedFile, JudgmentsError, RecordedDesk, RunDesk, Shelf};
 use crate::lanes::{Lanes, Pulled};
 use crate::outputs::{self, StoreError};
 use crate::prompt::PromptError;
 use crate::publish::{PublishError, draft_manifest, publish};
 use crate::ready::{AgentError, Ready};
 use crate::resume::{self, ResumeError};
-use crate::sample::{Came, Programs, RecordError, Scoring, finish_sample};
+use crate::sample::{Came, FinishError, Programs, RecordError, Scoring, finish_sample};
 use crate::source::{Source, SourceError, Unit};
 use crate::telemetry::Telemetry;
 use crate::witness::{Invocation, Witness};
@@ -61,6 +62,8 @@ pub struct Options {
     pub platform: Platform,
     /// For the witness.
     pub invocation: Invocation,
+    /// Where judgments are kept beyond the run.
+    pub shelf: Arc<dyn Shelf>,
     /// Turns true when the run should stop where it is; it can be resumed.
     pub stop: watch::Receiver<bool>,
 }
@@ -125,13 +128,18 @@ pub enum RunError {
     Witness(#[source] std::io::Error),
     #[error("interrupted after {done} of {samples} samples")]
     Interrupted { done: u64, samples: u64 },
+    #[error(transparent)]
+    Judgments(#[from] JudgmentsError),
+    #[error("cannot write down a judgment")]
+    Judged(#[source] std::io::Error),
     #[error("a part of the run panicked; this is a bug in Proofmark")]
     Panicked,
 }
 
 /// Runs a suite into a run directory.
 pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Result<Outcome, RunError> {
-    for model in &ready.models {
+    let judges = ready.judges.iter().map(|judge| &judge.model).filter(|_| ready.recorded_judgments.is_none());
+    for model in ready.models.iter().chain(judges) {
         model.check_ready().map_err(|stop| RunError::Stopped { stop, done: 0, samples: ready.samples() })?;
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(RunError::Runtime)?;
@@ -153,6 +161,7 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
 
     witness.begin(&claim).map_err(RunError::Witness)?;
     let telemetry = Telemetry::open(&claim).map_err(RunError::Telemetry)?;
+    let judged = JudgedFile::open(&claim, ready.run_id)?;
     let keeper = ready.plan.evidence.full_bodies.then(|| {
         Keeper::open(&claim.dir().join(names::BODIES), &claim.work_file(names::EVIDENCE)).map_err(RunError::Append)
     });
@@ -173,8 +182,11 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
         run_dir: options.run_dir.clone(),
         journal,
         telemetry,
+        judged,
+        shelf: options.shelf,
+        judged_at: options.invocation.invoked_at.clone(),
         keeper,
-        purse: Purse::new(options.budget, ready.prices.clone()),
+        purse: Purse::new(options.budget, ready.prices.iter().chain(&ready.judge_prices).cloned().collect()),
         window,
         failure: Mutex::new(None),
         failed: watch::channel(false).0,
@@ -191,6 +203,9 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
     let samples = ready.samples();
     if let Some(error) = shared.telemetry.take_failure() {
         return Err(RunError::Telemetry(error));
+    }
+    if let Some(error) = shared.judged.take_failure() {
+        return Err(RunError::Judged(error));
     }
     if let Some(failure) = shared.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
         return Err(match failure {
@@ -279,6 +294,9 @@ struct Shared {
     run_dir: PathBuf,
     journal: Journal,
     telemetry: Telemetry,
+    judged: JudgedFile,
+    shelf: Arc<dyn Shelf>,
+    judged_at: String,
     /// Keeps whole bodies, when the suite wants them.
     keeper: Option<Keeper>,
     purse: Purse,
@@ -378,9 +396,7 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
         }
         let unit = Unit { journalled: None, ..unit };
         shared.purse.note(unit.model, journalled.reply.usage());
-        return Ok(Some(
-            finish_sample(ready, shared.scoring(), &unit, key, &request, fingerprint, journalled.came()).await?,
-        ));
+        return finish(shared, &unit, key, &request, fingerprint, journalled.came(), stop).await;
     }
     let (done, samples) = (0, 0);
     let open = shared.purse.open().map_err(|spent| RunError::Budget { spent, done, samples })?;
@@ -430,7 +446,49 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
     let entry = Entry { earned, fingerprint, ordinal: unit.ordinal, reply };
     shared.journal.append(&entry).map_err(RunError::Append)?;
     let came = Came { reply: entry.reply, earned: entry.earned };
-    Ok(Some(finish_sample(ready, shared.scoring(), &unit, key, &request, fingerprint, came).await?))
+    finish(shared, &unit, key, &request, fingerprint, came, stop).await
+}
+
+/// Scores a sample. `None` when the run is stopped while a judge is asked.
+async fn finish(
+    shared: &Shared,
+    unit: &Unit,
+    key: SampleKey,
+    request: &Request,
+    fingerprint: Digest,
+    came: Came,
+    stop: &mut watch::Receiver<bool>,
+) -> Result<Option<Finished>, RunError> {
+    let ready = &shared.ready;
+    let (run_dir, programs) = (&*shared.run_dir, Programs::Run);
+    let (run_desk, recorded_desk);
+    let desk: &dyn Desk = match &ready.recorded_judgments {
+        None => {
+            run_desk = shared.desk();
+            &run_desk
+        }
+        Some(judgments) => {
+            recorded_desk = RecordedDesk { judges: &ready.judges, judgments: judgments.as_ref() };
+            &recorded_desk
+        }
+    };
+    let scoring = Scoring { run_dir, programs, desk };
+    let finishing = finish_sample(ready, scoring, unit, key, request, fingerprint, came);
+    let finished = if ready.is_judged(unit.work.task) {
+        tokio::select! {
+            biased;
+            finished = finishing => finished,
+            _ = stop.changed() => return Ok(None),
+            () = shared.failed_long_ago() => return Ok(None),
+        }
+    } else {
+        finishing.await
+    };
+    match finished {
+        Ok(finished) => Ok(Some(finished)),
+        Err(FinishError::Record(error)) => Err(error.into()),
+        Err(FinishError::Stop(stop)) => Err(RunError::Stopped { stop, done: 0, samples: 0 }),
+    }
 }
 
 impl Shared {
@@ -455,7 +513,15 @@ impl Shared {
         self.window.is_closed()
     }
 
-    fn scoring(&self) -> Scoring<'_> {
-        Scoring { run_dir: &self.run_dir, programs: Programs::Run }
+    fn desk(&self) -> RunDesk<'_> {
+        RunDesk {
+            judges: &self.ready.judges,
+            models: self.ready.models.len(),
+            purse: &self.purse,
+            log: &self.telemetry,
+            shelf: &*self.shelf,
+            judged: &self.judged,
+            judged_at: &self.judged_at,
+        }
     }
 }

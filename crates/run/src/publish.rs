@@ -12,6 +12,7 @@ use proofmark_artefact::record::Status;
 use proofmark_artefact::report;
 use proofmark_artefact::store::{AtomicFile, Claim, names};
 use proofmark_artefact::suite::config::Format;
+use proofmark_artefact::suite::plan::ModelPlan;
 use proofmark_artefact::summary::Summary;
 use proofmark_artefact::witness::requests::RequestsError;
 use proofmark_artefact::yaml;
@@ -57,6 +58,10 @@ pub fn publish(
         Ok(())
     };
     let summary = collected.summary;
+    // Not canon: it is pinned by the witness alone.
+    if let Some(judgments) = collected.judgments {
+        judgments.commit().map_err(|source| PublishError::io(&claim.dir().join(names::JUDGMENTS), source))?;
+    }
     commit(names::RECORDS, collected.records)?;
     if let Some(trajectories) = collected.trajectories
         && let Err(error) = commit(names::TRAJECTORIES, trajectories)
@@ -150,19 +155,22 @@ pub fn draft_manifest(ready: &Ready, version: &str, platform: &Platform) -> Mani
         split: task.dataset.split.clone(),
         task: task.id.clone(),
     });
-    let models = plan.models.iter().zip(&ready.prices).map(|(model, price)| ModelEntry {
-        id: model.id.clone(),
-        model: model.model.clone(),
-        params: model.params.clone(),
-        price: price.clone(),
-        provider: model.provider().to_owned(),
-        // Given answers were drawn elsewhere; nobody can say with which seeds.
-        seed: seed_use(model, &model.params).filter(|_| !ready.is_given()).map(|seed| match seed {
-            proofmark_model::SeedUse::Sent => SeedUse::Sent,
-            proofmark_model::SeedUse::Ignored => SeedUse::Ignored,
-            proofmark_model::SeedUse::Withheld => SeedUse::Withheld,
-        }),
-    });
+    let entry =
+        |(model, price): (&ModelPlan, &Option<proofmark_artefact::manifest::PriceEntry>), is_asked: bool| ModelEntry {
+            id: model.id.clone(),
+            model: model.model.clone(),
+            params: model.params.clone(),
+            price: price.clone(),
+            provider: model.provider().to_owned(),
+            // Given answers were drawn elsewhere; nobody can say with which seeds.
+            seed: seed_use(model, &model.params).filter(|_| is_asked).map(|seed| match seed {
+                proofmark_model::SeedUse::Sent => SeedUse::Sent,
+                proofmark_model::SeedUse::Ignored => SeedUse::Ignored,
+                proofmark_model::SeedUse::Withheld => SeedUse::Withheld,
+            }),
+        };
+    let models = plan.models.iter().zip(&ready.prices).map(|model| entry(model, !ready.is_given()));
+    let judges = plan.judges.iter().zip(&ready.judge_prices).map(|judge| entry(judge, true));
     let tasks = plan.tasks.iter().zip(&ready.datasets).map(|(task, prepared)| TaskEntry {
         agent: ready.agent_entry(&task.id),
         id: task.id.clone(),
@@ -183,6 +191,7 @@ pub fn draft_manifest(ready: &Ready, version: &str, platform: &Platform) -> Mani
         },
         evidence: Evidence { full_bodies: plan.evidence.full_bodies, recorded: plan.evidence.record },
         harness: Harness { name: "proofmark".to_owned(), version: version.to_owned() },
+        judges: judges.collect(),
         models: models.collect(),
         name: plan.name.clone(),
         platform: (!plan.determinism.deterministic_artifacts).then(|| platform.clone()),

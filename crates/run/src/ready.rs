@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use proofmark_artefact::manifest::{AgentEntry, AssetEntry, Manifest, PriceEntry, ToolEntry};
 use proofmark_artefact::path::RelPath;
+use proofmark_artefact::store::names;
 use proofmark_artefact::suite::assets::{AssetError, AssetRole, Assets};
 use proofmark_artefact::suite::config::{Api, Format, OutputKind, Runner};
 use proofmark_artefact::suite::identity::run_id;
@@ -21,6 +22,7 @@ use proofmark_tool::Toolbox;
 use crate::agent::{Agent, RecordedTools};
 use crate::attach::{self, AttachError, Attachments, CollectAttachmentsError};
 use crate::dataset::{DataContext, DatasetError, HubContext, Item, Prepared, prepare};
+use crate::judge::{Form, Judge, Judgments, JudgmentsError};
 use crate::prompt::Prompts;
 use crate::scorer::{Scorer, ScorerEnv};
 
@@ -38,6 +40,8 @@ pub struct World {
     /// What live models need: keys, addresses, the clock.
     pub surroundings: Surroundings,
     pub models: ModelUse,
+    /// What its judges are for.
+    pub judges: ModelUse,
     pub tools: ToolWorld,
 }
 
@@ -78,6 +82,12 @@ pub struct Ready {
     pub serving: Vec<Vec<u8>>,
     /// By model.
     pub prices: Vec<Option<PriceEntry>>,
+    /// In the suite's order.
+    pub judges: Vec<Judge>,
+    /// By judge.
+    pub judge_prices: Vec<Option<PriceEntry>>,
+    /// The judgments of the run that is made again; then no judge is asked.
+    pub(crate) recorded_judgments: Option<Option<Arc<Judgments>>>,
     /// By task. Those of agents are there once [`Ready::start_agents`] was called.
     pub tools: Vec<Tools>,
     /// By task; `None` for a single question, and until [`Ready::start_agents`] was called.
@@ -173,6 +183,7 @@ impl Ready {
         let assets = Assets::load(&plan, &root)?;
         let prompts = Prompts::compile(&plan, &assets).map_err(|problems| file.wrong(&problems))?;
         let (models, params) = build_models(&plan, &assets, &root, world).map_err(|problems| file.wrong(&problems))?;
+        let judges = build_judges(&plan, &assets, &root, world).map_err(|problems| file.wrong(&problems))?;
         let scorers = build_scorers(&plan, &assets, &root, world).map_err(|problems| file.wrong(&problems))?;
         let context = DataContext {
             root: root.clone(),
@@ -196,6 +207,7 @@ impl Ready {
         let serving = plan.models.iter().map(serving).collect::<Result<_, _>>()?;
         let tools = plan.tasks.iter().map(|task| tools(&task.tools)).collect::<Result<_, _>>()?;
         let prices = plan.models.iter().map(price::of).collect();
+        let judge_prices = plan.judges.iter().map(price::of).collect();
         let catalogues = vec![Vec::new(); plan.tasks.len()];
         let agents = plan.tasks.iter().map(|_| None).collect();
         let variable = Arc::clone(&world.surroundings.variable);
@@ -222,6 +234,9 @@ impl Ready {
             params,
             serving,
             prices,
+            judges,
+            judge_prices,
+            recorded_judgments: None,
             tools,
             agents,
             catalogues,
@@ -315,6 +330,25 @@ impl Ready {
             self.recorded_tools = Some(RecordedTools::open(run_dir)?);
         }
         Ok(())
+    }
+
+    /// Lets judges say what they said in a finished run: none is asked.
+    pub fn use_recorded_judgments(&mut self, run_dir: &Path) -> Result<(), JudgmentsError> {
+        if self.has_judges() {
+            let judgments = Judgments::open(&run_dir.join(names::JUDGMENTS), Form::Published)?;
+            self.recorded_judgments = Some(judgments.map(Arc::new));
+        }
+        Ok(())
+    }
+
+    /// Whether a scorer asks judges.
+    pub fn has_judges(&self) -> bool {
+        (0..self.scorers.len()).any(|task| self.is_judged(task))
+    }
+
+    /// Whether a scorer of a task asks judges.
+    pub(crate) fn is_judged(&self, task: usize) -> bool {
+        self.scorers[task].iter().any(|scorer| scorer.judge().is_some())
     }
 
     /// Takes the tools from what a finished run says of them: nothing is started, and nothing can be asked.
@@ -492,6 +526,36 @@ fn build_models(plan: &Plan, assets: &Assets, root: &Path, world: &World) -> Res
         params.push(merged);
     }
     if problems.is_empty() { Ok((models, params)) } else { Err(problems) }
+}
+
+fn build_judges(plan: &Plan, assets: &Assets, root: &Path, world: &World) -> Result<Vec<Judge>, Vec<Problem>> {
+    let load = |path: &RelPath| {
+        let asset = assets.get(AssetRole::Model, path);
+        asset.map(|asset| asset.bytes.clone()).ok_or_else(|| format!("`{path}` was not loaded"))
+    };
+    let builder = BuildModel::new(&load, world.offline.clone(), &world.surroundings, plan.limits, root.to_owned());
+    let (mut judges, mut problems) = (Vec::new(), Vec::new());
+    for (at, plan) in plan.judges.iter().enumerate() {
+        let place = Place::top().key("judges").index(at);
+        let built = match world.judges {
+            ModelUse::Asked => builder.build(plan),
+            ModelUse::Named => Ok(Recorded::model(plan)),
+        };
+        if let Err(error) = check_params(plan, &plan.params) {
+            problems.push(Problem::at(place.key("params"), error.message).hint_of(error.hint));
+        }
+        match (built, serving(plan)) {
+            (Ok(model), Ok(serving)) => judges.push(Judge {
+                model,
+                params: Arc::new(plan.params.clone()),
+                serving: String::from_utf8(serving).unwrap_or_default(),
+                plan: plan.clone(),
+            }),
+            (Err(error), _) => problems.push(Problem::at(place.key("model"), error.message).hint_of(error.hint)),
+            (_, Err(error)) => problems.push(Problem::at(place, error.to_string())),
+        }
+    }
+    if problems.is_empty() { Ok(judges) } else { Err(problems) }
 }
 
 fn build_scorers(plan: &Plan, assets: &Assets, root: &Path, world: &World) -> Result<Vec<Vec<Scorer>>, Vec<Problem>> {

@@ -2,19 +2,23 @@
 
 use std::path::Path;
 
+use proofmark_artefact::judgment::Entry;
 use proofmark_artefact::record::{
     InputRef, Output, RECORD_SCHEMA, Record, RecordRef, SCORER_ERROR, SampleError, Score, Status, output_fingerprint,
 };
 use proofmark_artefact::stats::Verdict;
+use proofmark_artefact::store::load_output;
 use proofmark_artefact::suite::config::Format;
 use proofmark_artefact::suite::gaia;
+use proofmark_artefact::suite::judge::JudgeMode;
 use proofmark_artefact::trajectory::{SingleRef, StepRef, Trajectory};
 use proofmark_canon::json::{self, EncodeError};
-use proofmark_canon::{Digest, RunId, SampleKey};
-use proofmark_model::{Reply, Request};
+use proofmark_canon::{Digest, RunId, SampleKey, Value};
+use proofmark_model::{Reply, Request, Stop};
 
 use crate::agent::Earned;
 use crate::collect::Finished;
+use crate::judge::{Case, Desk, Form, Heard, JudgeError, JudgeScorer, Picture, hear};
 use crate::ready::Ready;
 use crate::scorer::{Answer, AnswerImage, ScoreError};
 use crate::source::Unit;
@@ -27,11 +31,24 @@ pub struct RecordError {
     source: EncodeError,
 }
 
+/// A sample did not come to its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FinishError {
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A judge cannot be asked, now or later.
+    #[error(transparent)]
+    Stop(#[from] Stop),
+}
+
 /// Where an answer's pictures are, and who judges it.
 #[derive(Clone, Copy)]
 pub(crate) struct Scoring<'a> {
     pub(crate) run_dir: &'a Path,
     pub(crate) programs: Programs<'a>,
+    /// Asks judges, or looks up what they said.
+    pub(crate) desk: &'a dyn Desk,
 }
 
 /// What becomes of scorers that start a program.
@@ -51,20 +68,22 @@ pub(crate) async fn finish_sample(
     request: &Request,
     fingerprint: Digest,
     came: Came,
-) -> Result<Finished, RecordError> {
+) -> Result<Finished, FinishError> {
     let Came { reply, earned } = came;
     let (mut status, usage) = (reply.status(), reply.usage());
     let (output, finish_reason, mut error) = reply.into_parts();
     let mut scores = Vec::new();
     let mut program_failed = false;
+    let mut judgments = Vec::new();
     if let Some(output) = output.as_ref().filter(|_| !is_unscored(ready, unit)) {
-        match score_all(ready, scoring, unit, &key, request, output).await {
+        match score_all(ready, scoring, unit, &key, request, output, &mut judgments).await {
             Ok(all) => scores = all,
+            Err(NotScored::Stop(stop)) => return Err(stop.into()),
             // An answer that could not be scored is not an answer that failed: it has no score at all.
-            Err(failed) => {
+            Err(NotScored::Failed { error: failed, is_of_program }) => {
                 status = Status::Error;
-                program_failed = failed.is_of_program;
-                error = Some(failed.error);
+                program_failed = is_of_program;
+                error = Some(failed);
             }
         }
     }
@@ -148,6 +167,8 @@ pub(crate) async fn finish_sample(
         usage,
         answered_by: output.and_then(|output| output.answered_by),
         verdicts: scores.iter().map(Verdict::from).collect(),
+        judged: scores.into_iter().filter_map(|score| score.judge).collect(),
+        judgments: encode_judgments(&judgments).map_err(|source| RecordError { key: key.to_string(), source })?,
         record,
         trajectory,
         evidence_failed,
@@ -214,10 +235,22 @@ impl TrajectoryOf<'_> {
 }
 
 /// No verdict, and whose fault that is.
-struct NotScored {
-    error: SampleError,
-    /// A program failed, which may go otherwise the next time.
-    is_of_program: bool,
+enum NotScored {
+    Failed {
+        error: SampleError,
+        /// A program or a judge failed, which may go otherwise the next time.
+        is_of_program: bool,
+    },
+    Stop(Stop),
+}
+
+/// One line a judgment.
+fn encode_judgments(entries: &[Entry]) -> Result<Vec<u8>, EncodeError> {
+    let mut lines = Vec::new();
+    for entry in entries {
+        lines.extend(Form::Published.encode(entry)?);
+    }
+    Ok(lines)
 }
 
 async fn score_all(
@@ -227,6 +260,7 @@ async fn score_all(
     key: &SampleKey,
     request: &Request,
     output: &Output,
+    judgments: &mut Vec<Entry>,
 ) -> Result<Vec<Score>, NotScored> {
     let item = &unit.work.item;
     let run_dir = scoring.run_dir;
@@ -258,25 +292,49 @@ async fn score_all(
             }
             continue;
         }
+        if let Some(judge) = scorer.judge() {
+            match put_before(judge, scoring, unit, key, request, &answer).await {
+                Ok(heard) => {
+                    let Heard { passed, value, explanation, judged, entries } = heard;
+                    for entry in entries {
+                        // Two scorers may ask the same.
+                        if !judgments.contains(&entry) {
+                            judgments.push(entry);
+                        }
+                    }
+                    let scorer = scorer.name().to_owned();
+                    scores.push(Score { explanation, judge: Some(judged), passed, scorer, value });
+                }
+                Err(JudgeError::Stop(stop)) => return Err(NotScored::Stop(stop)),
+                // The run is over: what it could not judge then cannot be judged now.
+                Err(error) if error.is_not_recorded() && recorded_error(scoring).is_some() => {
+                    of_programs = of_programs.or_else(|| recorded_error(scoring));
+                }
+                Err(error) => {
+                    let message = format!("scorer `{}`: {error}", scorer.name());
+                    let error = SampleError { class: SCORER_ERROR.to_owned(), message };
+                    return Err(NotScored::Failed { error: of_programs.unwrap_or(error), is_of_program: true });
+                }
+            }
+            continue;
+        }
         let verdict = match scorer.score_now(&answer) {
             Some(verdict) => verdict,
             None => scorer.score(&answer).await,
         };
-        let verdict = verdict.map_err(|error| NotScored {
-            is_of_program: matches!(error, ScoreError::Command(_)),
-            error: SampleError {
-                class: SCORER_ERROR.to_owned(),
-                message: match error {
-                    // It names the scorer itself.
-                    ScoreError::Command(error) => error.to_string(),
-                    other => format!("scorer `{}`: {other}", scorer.name()),
-                },
-            },
+        let verdict = verdict.map_err(|error| {
+            let is_of_program = matches!(error, ScoreError::Command(_));
+            let message = match error {
+                // It names the scorer itself.
+                ScoreError::Command(error) => error.to_string(),
+                other => format!("scorer `{}`: {other}", scorer.name()),
+            };
+            (SampleError { class: SCORER_ERROR.to_owned(), message }, is_of_program)
         });
         let verdict = match (verdict, &of_programs) {
             // A program before it had failed, so that nobody asked this one.
-            (Err(failed), Some(error)) if failed.error != *error => break,
-            (verdict, _) => verdict?,
+            (Err((failed, _)), Some(error)) if failed != *error => break,
+            (verdict, _) => verdict.map_err(|(error, is_of_program)| NotScored::Failed { error, is_of_program })?,
         };
         scores.push(Score {
             explanation: verdict.explanation,
@@ -287,7 +345,50 @@ async fn score_all(
         });
     }
     match of_programs {
-        Some(error) => Err(NotScored { error, is_of_program: true }),
+        Some(error) => Err(NotScored::Failed { error, is_of_program: true }),
         None => Ok(scores),
     }
+}
+
+/// The error of the record that is made again, if it is a scorer's.
+fn recorded_error(scoring: Scoring<'_>) -> Option<SampleError> {
+    let Programs::Recorded(record) = scoring.programs else { return None };
+    record.error.clone().filter(|error| error.class == SCORER_ERROR)
+}
+
+/// The first two parts of a sample's key, which are percent-encoded: the task's id and the item's.
+fn task_and_item(key: &str) -> &str {
+    key.match_indices('/').nth(1).map_or(key, |(at, _)| &key[..at])
+}
+
+/// Puts an answer before the judges of a scorer.
+async fn put_before(
+    scorer: &JudgeScorer,
+    scoring: Scoring<'_>,
+    unit: &Unit,
+    key: &SampleKey,
+    request: &Request,
+    answer: &Answer<'_>,
+) -> Result<Heard, JudgeError> {
+    let mut pictures = Vec::with_capacity(answer.images.len());
+    for image in answer.images {
+        let bytes = load_output(scoring.run_dir, image.facts).map_err(|error| JudgeError::Keep(error.to_string()))?;
+        pictures.push(Picture { facts: image.facts.clone(), bytes: bytes.into() });
+    }
+    let item = &unit.work.item;
+    let other = match &scorer.plan.against {
+        Some(column) => item.metadata.get(column).or_else(|| item.fields.get(column)).map(Value::to_plain_text),
+        None => (!item.expected.is_null()).then(|| item.expected.to_plain_text()),
+    };
+    let case = Case {
+        task_id: task_and_item(key.as_str()),
+        question: &request.messages,
+        answer: answer.text,
+        pictures: &pictures,
+        expected: &item.expected,
+        other: other.as_deref().filter(|_| scorer.plan.mode == JudgeMode::Pairwise),
+        seed: request.seed,
+        hint: unit.hint(key),
+    };
+    hear(scorer, &case, scoring.desk).await
 }

@@ -17,7 +17,7 @@ use proofmark_artefact::witness::requests::RequestIds;
 use proofmark_artefact::witness::{
     Facts, GitState, Ground, HubAttachments, Invocation as Given, ModelFacts, TypedPath, build, markdown, pins, start,
 };
-use proofmark_canon::{Digest, json};
+use proofmark_canon::{Digest, Value, json};
 use proofmark_model::Secret;
 
 use crate::dataset::Prepared;
@@ -58,6 +58,8 @@ pub(crate) struct Witness {
 
 /// Starts that are kept of a run that was resumed again and again: the first one and the last ones.
 const MOST_STARTS: usize = 100;
+/// Events of a judge cache that are kept; one alone says that it cannot be trusted.
+const MOST_EVENTS: usize = 10_000;
 /// The longest line of a start.
 const MAX_START: usize = 4 << 20;
 
@@ -108,7 +110,12 @@ impl Witness {
             hub_files: hub_files(ready),
             hub_attachments: hub_attachments(ready),
             programs: programs(ready),
-            models: ready.models.iter().map(|model| model_facts(model.surroundings())).collect(),
+            models: ready
+                .models
+                .iter()
+                .chain(ready.judges.iter().map(|judge| &judge.model))
+                .map(|model| model_facts(model.surroundings()))
+                .collect(),
         }
     }
 
@@ -176,11 +183,13 @@ impl Witness {
             // There may be millions: they go straight from the telemetry to the file.
             request_ids: BTreeMap::new(),
             artifacts: pins::of_run(dir, manifest).map_err(io_error(""))?,
+            cache_events: cache_events(&claim.work_file(names::CACHE_EVENTS)).map_err(io_error(names::CACHE_EVENTS))?,
             not_submittable: noted.into_iter().map(|why| format!("evidence could not be recorded: {why}")).collect(),
         });
         let encode = |name| move |source| PublishError::Encode { name, source };
         let ids = read_ids(&dir.join(names::TELEMETRY))?;
-        let models: Vec<String> = manifest.models.iter().map(|model| model.id.clone()).collect();
+        let models: Vec<String> =
+            manifest.models.iter().chain(&manifest.judges).map(|model| model.id.clone()).collect();
         let counts: Vec<u64> = models.iter().map(|model| ids.as_ref().map_or(0, |ids| ids.count(model))).collect();
         let text = markdown::render_counted(&block, &counts, summary).map_err(encode(names::REPORT_MD))?;
         let digest = write_atomic(&dir.join(names::REPORT_MD), text.as_bytes()).map_err(io_error(names::REPORT_MD))?;
@@ -225,6 +234,23 @@ fn starts(path: &Path) -> io::Result<Vec<Start>> {
         }
     }
     Ok(starts)
+}
+
+/// What a judge cache could not vouch for, over all starts of the run.
+fn cache_events(path: &Path) -> io::Result<Vec<Value>> {
+    let mut events = Vec::new();
+    let mut lines = match Lines::open(path, MAX_START) {
+        Ok(lines) => lines,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(events),
+        Err(error) => return Err(error),
+    };
+    while let Some(line) = lines.next_line().map_err(io::Error::other)? {
+        // A kill leaves half a line, whose event happens again.
+        if let (true, Ok(event)) = (events.len() < MOST_EVENTS, json::parse(line.bytes)) {
+            events.push(event);
+        }
+    }
+    Ok(events)
 }
 
 fn model_facts(surroundings: Vec<(&'static str, String)>) -> ModelFacts {

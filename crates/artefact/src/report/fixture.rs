@@ -51,6 +51,7 @@ pub(crate) fn manifest() -> Manifest {
     };
     let conditions: Vec<String> = CONDITIONS.map(str::to_owned).into();
     Manifest {
+        judges: Vec::new(),
         assets: Vec::new(),
         artifacts: BTreeMap::new(),
         command: None,
@@ -123,6 +124,7 @@ pub(crate) fn summary() -> Summary {
         wins: 10,
     };
     Summary {
+        judging: None,
         sampling: None,
         answered_by: Vec::new(),
         cells,

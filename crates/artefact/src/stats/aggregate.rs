@@ -23,8 +23,9 @@ use super::bootstrap;
 use super::estimate::{Series, mean_interval, rounded, rounded_interval};
 use super::facts::{Facts, Shape, TaskShape};
 use super::interval::Bounds;
+use super::judging::JudgingTally;
 use super::tally::{Current, Paired, TaskTally, add_counts, add_usage};
-use crate::record::Usage;
+use crate::record::{Judged, Usage};
 use crate::summary::{AnsweredBy, Cell, Comparison, Counts, ModelRow, SUMMARY_SCHEMA, Summary, TaskRow, Totals};
 
 /// Takes facts in record order and gives the summary.
@@ -35,6 +36,7 @@ pub struct Aggregator {
     current: Current,
     /// By model: who the provider says has answered, and how often.
     answered: Vec<BTreeMap<String, u64>>,
+    judging: JudgingTally,
 }
 
 /// How many names of one model are told apart; a server that makes up a new one each time must not fill the memory.
@@ -61,7 +63,8 @@ impl Aggregator {
         let tally = |task: &TaskShape| TaskTally::new(task, shape.models.len(), shape.conditions.len());
         let tasks = shape.tasks.iter().map(tally).collect();
         let answered = vec![BTreeMap::new(); shape.models.len()];
-        Self { shape, tasks, current: Current::default(), answered }
+        let judging = JudgingTally::new(shape.judges.len());
+        Self { shape, tasks, current: Current::default(), answered, judging }
     }
 
     /// Adds one sample. A sample that is refused changes nothing.
@@ -101,6 +104,11 @@ impl Aggregator {
         Ok(())
     }
 
+    /// Adds what a judge scorer says of a sample that was added.
+    pub fn judged(&mut self, judged: &Judged) {
+        self.judging.add(&self.shape.judges, judged);
+    }
+
     /// Joins the aggregates of two disjoint sets of items of one run, in either order.
     ///
     /// All samples of an item must be in one of the two.
@@ -117,6 +125,7 @@ impl Aggregator {
         for (ours, theirs) in self.answered.iter_mut().zip(&other.answered) {
             theirs.iter().for_each(|(name, samples)| count_name(ours, name, *samples));
         }
+        self.judging.merge(&other.judging);
         Ok(self)
     }
 
@@ -126,6 +135,7 @@ impl Aggregator {
             answered_by: self.answered_by(),
             cells: self.cells(),
             comparisons: self.comparisons(),
+            judging: self.judging.finish(&self.shape.judges),
             models: self.model_rows(),
             tasks: self.task_rows(),
             totals: self.totals(),
@@ -299,6 +309,7 @@ mod tests {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         Shape {
             disclosed: None,
+            judges: Vec::new(),
             name: "suite".into(),
             run_id: RunId::from_digest(&Digest::of(b"run")),
             tasks: tasks.iter().map(|(id, scorers)| TaskShape { id: (*id).into(), scorers: names(scorers) }).collect(),

@@ -25,6 +25,8 @@ pub struct Shape {
     pub prices: Vec<Option<PriceEntry>>,
     /// The first one is the baseline that the others are compared with.
     pub conditions: Vec<String>,
+    /// The judges, and what their tokens cost.
+    pub judges: Vec<(String, Option<PriceEntry>)>,
     /// What is disclosed with the numbers.
     pub disclosed: Option<Disclosed>,
 }
@@ -37,7 +39,13 @@ pub struct TaskShape {
 }
 
 impl Shape {
-    pub fn of_plan(plan: &Plan, run_id: RunId, prices: Vec<Option<PriceEntry>>) -> Self {
+    /// `judge_prices` are in the order of the plan's judges.
+    pub fn of_plan(
+        plan: &Plan,
+        run_id: RunId,
+        prices: Vec<Option<PriceEntry>>,
+        judge_prices: Vec<Option<PriceEntry>>,
+    ) -> Self {
         let task = |task: &crate::suite::plan::TaskPlan| TaskShape {
             id: task.id.clone(),
             scorers: task.scorers.iter().map(|scorer| scorer.name().to_owned()).collect(),
@@ -49,6 +57,7 @@ impl Shape {
             models: plan.models.iter().map(|model| model.id.clone()).collect(),
             prices,
             conditions: plan.conditions.iter().map(|condition| condition.id.clone()).collect(),
+            judges: plan.judges.iter().map(|judge| judge.id.clone()).zip(judge_prices).collect(),
             disclosed: disclosed(
                 plan.tasks.iter().any(|task| task.solver.is_some() || task.dataset.format == Format::Gaia),
                 plan.sampling.voting_attempts,
@@ -66,6 +75,7 @@ impl Shape {
             models: manifest.models.iter().map(|model| model.id.clone()).collect(),
             prices: manifest.models.iter().map(|model| model.price.clone()).collect(),
             conditions: manifest.conditions.requested.clone(),
+            judges: manifest.judges.iter().map(|judge| (judge.id.clone(), judge.price.clone())).collect(),
             disclosed: disclosed(
                 manifest.tasks.iter().any(|task| task.agent.is_some())
                     || manifest.datasets.iter().any(|dataset| dataset.format == Format::Gaia.as_str()),
@@ -235,6 +245,7 @@ mod tests {
     fn shape() -> Shape {
         Shape {
             disclosed: None,
+            judges: Vec::new(),
             name: "s".into(),
             run_id: RunId::from_digest(&Digest::of(b"run")),
             tasks: vec![

@@ -7,6 +7,7 @@
 //! - [`histogram`] a multiset of values in flat memory; [`interval`] closed-form intervals.
 //! - [`bootstrap`] resampling; [`significance`] the tests behind `diff`.
 //! - [`estimate`] which interval a mean is given, and how written numbers are rounded.
+//! - `judging` what judges did;
 //! - [`facts`] what the statistics know of a record; [`aggregate`] facts to a [`Summary`](crate::summary::Summary).
 
 pub mod aggregate;
@@ -15,6 +16,7 @@ pub mod estimate;
 pub mod facts;
 pub mod histogram;
 pub mod interval;
+mod judging;
 pub mod significance;
 mod tally;
 

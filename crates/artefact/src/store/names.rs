@@ -11,6 +11,9 @@ pub const REPORT_HTML: &str = "report.html";
 /// directory that has one is complete.
 pub const PLANE_1: [&str; 6] = [RECORDS, TRAJECTORIES, CONFIG, SUMMARY, REPORT_HTML, MANIFEST];
 
+/// What judges were asked and what they said, signed where there is a key. Beside plane 1: signatures differ.
+pub const JUDGMENTS: &str = "judgments.jsonl";
+
 /// Every attempt to get an answer; plane 2.
 pub const TELEMETRY: &str = "telemetry.jsonl";
 
@@ -21,7 +24,7 @@ pub const REPLAY: &str = "report.replay.json";
 
 /// All files of plane 2 that a run may leave, in the order in which they are published. The witness comes last: it
 /// pins the others.
-pub const PLANE_2: [&str; 3] = [TELEMETRY, REPORT_MD, REPLAY];
+pub const PLANE_2: [&str; 4] = [JUDGMENTS, TELEMETRY, REPORT_MD, REPLAY];
 
 /// The folder of pictures that models made, each named by its digest. Records name every one of them.
 pub const OUTPUTS: &str = "outputs";
@@ -35,6 +38,10 @@ pub const WORK: &str = ".proofmark";
 pub const WORK_HEADER: &str = "run.json";
 /// Finished samples, in the order in which they finished (inside [`WORK`]).
 pub const JOURNAL: &str = "journal.jsonl";
+/// Judgments of the unfinished run, in the order in which they came (inside [`WORK`]).
+pub const JUDGED: &str = "judged.jsonl";
+/// What a judge cache could not vouch for in the unfinished run (inside [`WORK`]).
+pub const CACHE_EVENTS: &str = "cache-events.jsonl";
 /// Every start of the unfinished run, for its witness (inside [`WORK`]).
 pub const STARTS: &str = "starts.jsonl";
 /// Whether the evidence of a run under way could be written, in its work folder.

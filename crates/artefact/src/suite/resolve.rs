@@ -83,6 +83,11 @@ pub fn resolve(suite: Suite, overrides: &Overrides) -> Result<Plan, Vec<Problem>
     }
     let mut tasks = resolve_tasks(suite.tasks, seed, strict, overrides.max_items, &mut problems);
     tie_judges(&mut tasks, &judges, &mut problems);
+    for (at, judge) in judges.iter().enumerate().filter(|(_, judge)| models.iter().any(|model| model.id == judge.id)) {
+        // Telemetry and reports name both by their ids.
+        let place = top.key("judges").index(at).key("id");
+        problems.push(Problem::at(place, format!("`{}` is the id of a model already", judge.id)));
+    }
     let mut plan = Plan {
         resolved: RESOLVED_MARK,
         name: suite.name,

@@ -48,7 +48,8 @@ fn check_created_at(manifest: &Manifest, findings: &mut Findings) {
 fn check_names(manifest: &Manifest, findings: &mut Findings) {
     let conditions = &manifest.conditions;
     once("task", manifest.tasks.iter().map(|task| task.id.as_str()), findings);
-    once("model", manifest.models.iter().map(|model| model.id.as_str()), findings);
+    let models = manifest.models.iter().chain(&manifest.judges);
+    once("model", models.map(|model| model.id.as_str()), findings);
     once("condition", conditions.requested.iter().map(String::as_str), findings);
     for task in &manifest.tasks {
         once("scorer", task.scorers.iter().map(String::as_str), findings);
@@ -98,7 +99,7 @@ fn check_datasets(manifest: &Manifest, findings: &mut Findings) {
 }
 
 fn check_models(manifest: &Manifest, findings: &mut Findings) {
-    for model in &manifest.models {
+    for model in manifest.models.iter().chain(&manifest.judges) {
         let expected = model.model.split_once(':').map_or(model.model.as_str(), |(provider, _)| provider);
         if model.provider != expected {
             findings.push(codes::MANIFEST_REFERENCE, PLACE, || {

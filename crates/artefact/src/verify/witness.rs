@@ -134,7 +134,8 @@ fn agrees_with_manifest(block: &Block, manifest: &Manifest) -> Result<(), String
         return differs("sampling");
     }
     let ours = block.models.iter().map(|model| (&model.id, &model.model, &model.provider));
-    if !ours.eq(manifest.models.iter().map(|model| (&model.id, &model.model, &model.provider))) {
+    let theirs = manifest.models.iter().chain(&manifest.judges);
+    if !ours.eq(theirs.map(|model| (&model.id, &model.model, &model.provider))) {
         return differs("models");
     }
     if !manifest.evidence.recorded && block.submittable {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use proofmark_canon::Digest;
+use proofmark_canon::{Digest, Value};
 
 use super::block::{
     Block, Conditions, HubFile, Input, Kind, ModelEntry, REPLAY_SCHEMA, Role, Sampling, Start, SuiteEntry,
@@ -41,6 +41,8 @@ pub struct Facts<'a> {
     /// By model; empty when they are put in while the block is written.
     pub request_ids: BTreeMap<String, Vec<String>>,
     pub artifacts: BTreeMap<String, Digest>,
+    /// What a judge cache could not vouch for.
+    pub cache_events: Vec<Value>,
     /// Why the run cannot be submitted, besides what the manifest says.
     pub not_submittable: Vec<String>,
 }
@@ -185,7 +187,7 @@ pub fn build(facts: Facts<'_>) -> Block {
         ),
         invocations: if facts.starts.len() > 1 { facts.starts.to_vec() } else { Vec::new() },
         invoked_at: first.invoked_at,
-        judge_cache_integrity_events: Vec::new(),
+        judge_cache_integrity_events: facts.cache_events,
         kind: facts.kind,
         models: models(manifest, facts.summary, &facts.models, facts.request_ids, ground, facts.redactor),
         submittable: not_submittable.is_empty(),
@@ -324,7 +326,7 @@ fn models(
             version: facts.version.as_deref().map(|version| redactor.text(version)),
         }
     };
-    manifest.models.iter().enumerate().map(entry).collect()
+    manifest.models.iter().chain(&manifest.judges).enumerate().map(entry).collect()
 }
 
 #[cfg(test)]

@@ -18,10 +18,12 @@ use crate::store::{MAX_JSON, OutputName, digest_file, names, read_bounded, write
 pub fn of_run(dir: &Path, manifest: &Manifest) -> io::Result<BTreeMap<String, Digest>> {
     let mut pins = manifest.artifacts.clone();
     pins.insert(names::MANIFEST.to_owned(), digest_file(&dir.join(names::MANIFEST))?.0);
-    match digest_file(&dir.join(names::TELEMETRY)) {
-        Ok((digest, _)) => drop(pins.insert(names::TELEMETRY.to_owned(), digest)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error),
+    for name in [names::JUDGMENTS, names::TELEMETRY] {
+        match digest_file(&dir.join(name)) {
+            Ok((digest, _)) => drop(pins.insert(name.to_owned(), digest)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
     }
     let entries = match fs::read_dir(dir.join(names::OUTPUTS)) {
         Ok(entries) => entries,

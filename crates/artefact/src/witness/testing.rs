@@ -88,6 +88,7 @@ pub(crate) fn block_of(manifest: &Manifest, summary: &Summary, argv: &[&str]) ->
         ],
         request_ids: BTreeMap::from([(manifest.models[0].id.clone(), ids(&["req_1", "req_2", "req_3"]))]),
         artifacts: BTreeMap::from([("records.jsonl".to_owned(), Digest::of(b"records"))]),
+        cache_events: Vec::new(),
         not_submittable: Vec::new(),
     })
 }

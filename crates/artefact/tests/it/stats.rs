@@ -17,6 +17,7 @@ fn shape() -> Shape {
     let names = |prefix: &str, count: usize| (0..count).map(|i| format!("{prefix}{i}")).collect::<Vec<_>>();
     let task = |(at, scorers): (usize, &usize)| TaskShape { id: format!("t{at}"), scorers: names("s", *scorers) };
     Shape {
+        judges: Vec::new(),
         disclosed: None,
         name: "properties".into(),
         run_id: RunId::from_digest(&Digest::of(b"properties")),

@@ -140,6 +140,7 @@ fn good_run() -> Run {
     };
     let both = || conditions.map(String::from).to_vec();
     let manifest = Manifest {
+        judges: Vec::new(),
         assets: Vec::new(),
         artifacts: BTreeMap::new(),
         command: None,

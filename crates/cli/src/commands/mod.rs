@@ -10,6 +10,7 @@ pub(crate) mod estimate;
 pub(crate) mod export;
 pub(crate) mod hash;
 pub(crate) mod init;
+pub(crate) mod judging;
 pub(crate) mod man;
 pub(crate) mod mock_provider;
 pub(crate) mod models;

@@ -25,6 +25,7 @@ use tokio::sync::watch;
 
 use super::estimate::{self, Estimate};
 use crate::args::{Allowance, CassetteMode, RunArgs, TextOrJson};
+use crate::commands::judging;
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 use crate::ui::progress::Meter;
@@ -136,6 +137,8 @@ fn load_with(
         program_path: settings.program_path(),
         surroundings,
         models,
+        // Given answers are still judged.
+        judges: ModelUse::Asked,
         tools,
     };
     Ready::load(suite, overrides, &world).map_err(|error| ready_failure(&error, suite))
@@ -167,7 +170,8 @@ fn concurrency(args: &RunArgs) -> Option<usize> {
 /// A limit on cost needs to know what everything costs.
 fn check_prices(ready: &Ready, args: &RunArgs) -> Result<(), Failure> {
     let unknown = |(model, price): &(&ModelPlan, &Option<PriceEntry>)| price.is_none() && !price::is_free(model);
-    let found = ready.plan.models.iter().zip(&ready.prices).find(unknown);
+    let judges = ready.plan.judges.iter().zip(&ready.judge_prices);
+    let found = ready.plan.models.iter().zip(&ready.prices).chain(judges).find(unknown);
     match found.filter(|_| args.max_cost.is_some()) {
         None => Ok(()),
         Some((model, _)) => {
@@ -203,7 +207,9 @@ fn execute(
     };
     let is_quiet = args.format == TextOrJson::Json && !settings.stderr_is_terminal;
     let meter = Meter::new(settings.stderr_is_terminal, ready.samples(), is_quiet);
+    let shelf = judging::shelf(&ready, settings)?;
     let options = Options {
+        shelf,
         run_dir: run_dir.clone(),
         on_existing,
         concurrency: concurrency(args),

@@ -19,6 +19,7 @@ use proofmark_run::witness::real_path;
 
 use super::run::{default_run_dir, judge_errors, load_named, stop_on_interrupt, text, to_json};
 use crate::args::{ScoreArgs, TextOrJson};
+use crate::commands::judging;
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 use crate::ui::progress::Meter;
@@ -47,7 +48,9 @@ pub(crate) fn run(args: &ScoreArgs, settings: &Settings) -> Result<Exit, Failure
     paths.extend(args.root.clone().map(|dir| (Some("--root"), dir)));
     let is_quiet = args.format == TextOrJson::Json && !settings.stderr_is_terminal;
     let meter = Meter::new(settings.stderr_is_terminal, ready.samples(), is_quiet);
+    let shelf = judging::shelf(&ready, settings)?;
     let options = Options {
+        shelf,
         run_dir: run_dir.clone(),
         on_existing: if args.overwrite { OnExisting::Overwrite } else { OnExisting::Refuse },
         concurrency: args.concurrency.map(usize::from),

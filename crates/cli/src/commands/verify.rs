@@ -23,6 +23,7 @@ use tokio::sync::watch;
 use super::run::{ready_failure, stop_on_interrupt};
 use super::verify_replay;
 use crate::args::{ReplayFormat, VerifyArgs};
+use crate::commands::judging;
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 use crate::ui::style::Style;
@@ -131,14 +132,15 @@ impl Climber<'_> {
             return Ok(());
         };
         let scratch = TempDir::new()?;
-        let ready = match self.load(dir, &root, Surroundings::none(), ModelUse::Named) {
+        let trust = judging::trust(self.settings)?;
+        let ready = match self.load(dir, &root, Surroundings::none(), ModelUse::Named, ModelUse::Named) {
             Ok(ready) => ready,
             Err(why) => {
                 outcome.climb(open(Rung::Scores, &why));
                 return Ok(());
             }
         };
-        if !outcome.climb(climb_scores(ready, dir, self.commands, VERSION, &|_, _| {}))
+        if !outcome.climb(climb_scores(ready, dir, self.commands, &trust, VERSION, &|_, _| {}))
             || !self.wants(Rung::Reexecution)
         {
             return Ok(());
@@ -170,7 +172,7 @@ impl Climber<'_> {
                 }
             },
         };
-        let ready = match self.load(dir, root, surroundings, models) {
+        let ready = match self.load(dir, root, surroundings, models, ModelUse::Named) {
             Ok(ready) => ready,
             Err(why) => {
                 outcome.climb(open(Rung::Reexecution, &why));
@@ -206,7 +208,7 @@ impl Climber<'_> {
             outcome.climb(open(Rung::Live, &why));
             return Ok(());
         }
-        let ready = match self.load(dir, root, self.settings.surroundings(None), ModelUse::Asked) {
+        let ready = match self.load(dir, root, self.settings.surroundings(None), ModelUse::Asked, ModelUse::Asked) {
             Ok(ready) => ready,
             Err(why) => {
                 outcome.climb(open(Rung::Live, &why));
@@ -238,7 +240,14 @@ impl Climber<'_> {
     }
 
     /// Loads the suite of a run again. Datasets of the hub come from the cache alone.
-    fn load(&self, dir: &Path, root: &Path, surroundings: Surroundings, models: ModelUse) -> Result<Ready, String> {
+    fn load(
+        &self,
+        dir: &Path,
+        root: &Path,
+        surroundings: Surroundings,
+        models: ModelUse,
+        judges: ModelUse,
+    ) -> Result<Ready, String> {
         let hub = self.settings.hub().map(|mut hub| {
             hub.offline = true;
             hub
@@ -251,6 +260,7 @@ impl Climber<'_> {
             program_path: self.settings.program_path(),
             surroundings,
             models,
+            judges,
             tools: self.settings.tool_world(),
         };
         let suite: PathBuf = dir.join(names::CONFIG);

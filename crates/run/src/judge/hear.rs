@@ -3,6 +3,7 @@
 use proofmark_artefact::judgment::{Entry, JUDGMENT_SCHEMA, Judgment, Question, Said};
 use proofmark_artefact::record::{Judged, Opinion, Order, Stage};
 use proofmark_artefact::suite::judge::JudgeMode;
+use proofmark_canon::seed::SampleSeed;
 use proofmark_canon::{Digest, Value};
 use proofmark_model::{Reply, Request, Turn};
 use serde::Serialize;
@@ -70,7 +71,7 @@ async fn opinion(
     let entry = match desk.known(&key, &question) {
         Some(entry) => entry,
         None => {
-            let said = ask(scorer, case, desk, at, sent).await?;
+            let said = ask(scorer, case, desk, at, sent, &format!("{vote}/{order:?}")).await?;
             let judgment = Judgment {
                 judged_at: desk.judged_at().to_owned(),
                 question,
@@ -124,6 +125,7 @@ async fn ask(
     desk: &dyn Desk,
     at: usize,
     sent: Prompt,
+    which: &str,
 ) -> Result<Said, JudgeError> {
     let judge = desk.judge(at);
     let mut request = Request {
@@ -132,7 +134,8 @@ async fn ask(
         turns: Vec::new(),
         tools: Default::default(),
         params: judge.params.clone(),
-        seed: case.seed,
+        // Votes with one seed would be one vote.
+        seed: SampleSeed::derive(u64::from(case.seed.get()), &format!("judge/{}/{which}", judge.plan.id)),
     };
     let mut usage = proofmark_artefact::record::Usage::default();
     let mut misfit = String::new();

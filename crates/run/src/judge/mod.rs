@@ -4,10 +4,13 @@
 //! - `decide` what needs no judge, and how opinions become one verdict;
 //! - `prompt` what a judge is sent, with the untrusted answer fenced in; `neutral` look-alike markup made harmless;
 //! - `reply` what a judge said, held against the declared form;
-//! - `hear` asks all judges of a scorer about one answer, over a [`Desk`] that knows earlier judgments.
+//! - `hear` asks all judges of a scorer about one answer, over a [`Desk`] that knows earlier judgments;
+//! - `desk` the desks of a run under way and of a finished one; `judgments` a file of judgments.
 
 mod decide;
+mod desk;
 mod hear;
+mod judgments;
 mod neutral;
 mod prompt;
 mod reply;
@@ -22,7 +25,11 @@ use proofmark_canon::seed::SampleSeed;
 use proofmark_canon::{Digest, Map, Value};
 use proofmark_model::{Asking, Hint, Model, Request, Stop};
 
+pub(crate) use desk::{FreshDesk, Judged as JudgedFile, NOT_RECORDED, RecordedDesk, RunDesk};
+pub use desk::{NoShelf, Shelf};
 pub use hear::hear;
+pub(crate) use judgments::{Form, MAX_JUDGMENT};
+pub use judgments::{Judgments, JudgmentsError};
 
 /// A model that judges.
 pub struct Judge {
@@ -117,4 +124,11 @@ pub enum JudgeError {
     /// Nothing will come of any question: the run stops.
     #[error(transparent)]
     Stop(#[from] Stop),
+}
+
+impl JudgeError {
+    /// Whether it comes from a judge that nobody could ask, because the run is over.
+    pub(crate) fn is_not_recorded(&self) -> bool {
+        matches!(self, Self::Failed { message, .. } if message == NOT_RECORDED)
+    }
 }

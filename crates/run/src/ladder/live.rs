@@ -23,6 +23,7 @@ use tokio::task::JoinSet;
 use super::{ALLOW, Commands, agent_tool, chain};
 use crate::agent::Sample;
 use crate::budget::{Budget, Purse, Spent};
+use crate::judge::FreshDesk;
 use crate::outputs;
 use crate::ready::Ready;
 use crate::sample::{Came, Programs, Scoring, finish_sample};
@@ -295,7 +296,8 @@ async fn ask_one(
         Commands::Run => Programs::Run,
         Commands::Refuse => Programs::Recorded(&record),
     };
-    let scoring = Scoring { run_dir: scratch, programs };
+    let desk = FreshDesk { judges: &ready.judges, models: ready.models.len(), purse, log: &Unheard };
+    let scoring = Scoring { run_dir: scratch, programs, desk: &desk };
     let name = key.to_string();
     let finished = finish_sample(ready, scoring, unit, key, &request, fingerprint, came);
     let line = finished.await.map_err(|error| chain(&error))?.record;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use proofmark_artefact::manifest::{AssetRole, Manifest, Platform};
 use proofmark_artefact::replay::Status;
@@ -17,6 +18,7 @@ use super::{ALLOW, Commands, chain, command_scorer};
 use crate::budget::Budget;
 use crate::collect::{Observer, Progress};
 use crate::execute::{self, Options, RunError};
+use crate::judge::NoShelf;
 use crate::ready::Ready;
 use crate::witness::Invocation;
 
@@ -48,6 +50,9 @@ pub fn climb_reexecution(mut ready: Ready, dir: &Path, how: Reexecution<'_>) -> 
     if let Err(why) = ready.use_recorded_tools(&manifest, dir) {
         return open(why);
     }
+    if let Err(error) = ready.use_recorded_judgments(dir) {
+        return open(chain(&error));
+    }
     let mut climb = Climb::new(Rung::Reexecution);
     for (at, recorded) in manifest.models.iter().enumerate() {
         // List prices change with the version; those of the run are what its costs were computed with.
@@ -69,6 +74,7 @@ pub fn climb_reexecution(mut ready: Ready, dir: &Path, how: Reexecution<'_>) -> 
         version: manifest.harness.version.clone(),
         platform: manifest.platform.clone().unwrap_or_else(|| Platform { arch: String::new(), os: String::new() }),
         invocation: Invocation { cwd: how.scratch.to_owned(), ..Invocation::default() },
+        shelf: Arc::new(NoShelf),
         stop: how.stop,
     };
     if let Err(error) = execute::run(ready, options, Box::new(Silent)) {
@@ -89,6 +95,9 @@ fn hindrance(ready: &Ready, manifest: &Manifest, how: &Reexecution<'_>) -> Optio
     }
     if let Some(scorer) = command_scorer(&ready.plan).filter(|_| how.commands == Commands::Refuse) {
         return Some(format!("scorer `{scorer}` starts a program; {ALLOW}"));
+    }
+    if ready.has_judges() && manifest.status_counts.get("error").is_some_and(|count| *count > 0) {
+        return Some("samples have errors, and a judge that failed then cannot be made to fail again".to_owned());
     }
     let asked = ready.plan.models.iter().find(|model| model.provider() != "offline");
     match (asked, how.cassette) {

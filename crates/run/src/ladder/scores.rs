@@ -7,16 +7,25 @@ use proofmark_artefact::store::names;
 use proofmark_artefact::verify::records::check_records;
 use proofmark_artefact::verify::{Check, Climb, Rung};
 
+use proofmark_trust::policy::Trust;
+
 use super::{Commands, chain};
 use crate::ready::Ready;
 use crate::rescore::{self, Finding, FindingKind};
 
 /// Checks the records, makes every score and total again, and compares. `ready` is the run's suite, loaded again;
-/// `version` is that of this program.
-pub fn climb_scores(ready: Ready, dir: &Path, commands: Commands, version: &str, progress: &dyn Fn(u64, u64)) -> Climb {
+/// `trust` says whose judgments are believed, `version` is that of this program.
+pub fn climb_scores(
+    ready: Ready,
+    dir: &Path,
+    commands: Commands,
+    trust: &Trust,
+    version: &str,
+    progress: &dyn Fn(u64, u64),
+) -> Climb {
     let mut climb = Climb::new(Rung::Scores);
     let options = rescore::Options { run_commands: commands == Commands::Run };
-    let rescored = match rescore::check(ready, dir, options, progress) {
+    let rescored = match rescore::check(ready, dir, options, trust, progress) {
         Ok(rescored) => rescored,
         Err(error) => {
             climb.push(Check::new("scores", Status::Unchecked).note(chain(&error)));

@@ -13,6 +13,7 @@ use super::earned::came_of;
 use super::finding::{Finding, FindingKind};
 use super::{Options, RescoreError};
 use crate::collect::Finished;
+use crate::judge::RecordedDesk;
 use crate::ready::Ready;
 use crate::recorded::reply_of;
 use crate::sample::{Programs, Scoring, finish_sample};
@@ -83,7 +84,9 @@ pub(super) async fn score_again(
     let (request, fingerprint) = unit.request(ready, &key)?;
     let has_programs = ready.scorers[unit.work.task].iter().any(|scorer| scorer.is_program());
     let programs = if options.run_commands { Programs::Run } else { Programs::Recorded(&record) };
-    let scoring = Scoring { run_dir, programs };
+    let judgments = ready.recorded_judgments.as_ref().and_then(Option::as_ref);
+    let desk = &RecordedDesk { judges: &ready.judges, judgments };
+    let scoring = Scoring { run_dir, programs, desk };
     let mut finished = finish_sample(ready, scoring, &unit, key.clone(), &request, fingerprint, came.clone()).await?;
     let is_same = |finished: &Finished| finished.record.strip_suffix(b"\n") == Some(&line);
     let had_failed = record.error.as_ref().is_some_and(|error| error.class == SCORER_ERROR);
@@ -94,7 +97,7 @@ pub(super) async fn score_again(
         } else {
             "a program failed in the run and not now".to_owned()
         });
-        let scoring = Scoring { run_dir, programs: Programs::Recorded(&record) };
+        let scoring = Scoring { run_dir, programs: Programs::Recorded(&record), desk };
         finished = finish_sample(ready, scoring, &unit, key.clone(), &request, fingerprint, came).await?;
     }
     if !is_same(&finished) {

@@ -51,6 +51,8 @@ pub enum FindingKind {
     Moved,
     /// A line of the trajectories is not what the record gives.
     Trajectory,
+    /// A judgment is not what its judge signed, or not in its place.
+    Judgment,
     /// A number of the summary does not follow from the records.
     Summary,
     /// A member of the manifest does not follow from the suite and the records.

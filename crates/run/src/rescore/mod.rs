@@ -4,6 +4,7 @@
 //! So must the trajectories, the counts of the manifest, and the summary. Nothing is asked and nothing is written.
 //!
 //! - `pairs` records matched with the samples of the suite; `again` one record made again;
+//! - `vouched` who signed the judgments that scores rest on;
 //! - `earned` how agents came by their answers; `totals` what follows from all of them; `finding` what does not fit; `differ` where two JSON values differ.
 //!
 //! Memory does not grow with the run, apart from what is out of place.
@@ -16,6 +17,7 @@ mod pairs;
 #[cfg(test)]
 mod tests;
 mod totals;
+mod vouched;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,6 +27,7 @@ use proofmark_artefact::manifest::{AssetRole, Manifest};
 use proofmark_artefact::store::{LineError, OpenError, RunDir};
 use proofmark_canon::json::EncodeError;
 use proofmark_model::price;
+use proofmark_trust::policy::Trust;
 use tokio::runtime::Runtime;
 
 pub use self::finding::{Finding, FindingKind, MAX_FINDINGS};
@@ -34,10 +37,11 @@ use self::earned::Earners;
 use self::finding::Findings;
 use self::pairs::{Pairs, Step};
 use self::totals::Totals;
+use self::vouched::Vouched;
 use crate::prompt::PromptError;
 use crate::publish::PublishError;
 use crate::ready::Ready;
-use crate::sample::RecordError;
+use crate::sample::FinishError;
 use crate::source::SourceError;
 
 /// How to score again.
@@ -82,7 +86,7 @@ pub enum RescoreError {
     #[error(transparent)]
     Prompt(#[from] PromptError),
     #[error(transparent)]
-    Record(#[from] RecordError),
+    Finish(#[from] FinishError),
     #[error(transparent)]
     Publish(#[from] PublishError),
     #[error("the suite has no canonical form")]
@@ -95,11 +99,12 @@ pub enum RescoreError {
 
 /// Scores the outputs of a finished run again and compares everything that follows from them.
 ///
-/// `ready` is the run's suite, loaded again. `progress` hears of samples done and of all of them.
+/// `ready` is the run's suite, loaded again. `trust` says whose judgments are believed. `progress` hears of samples done and of all of them.
 pub fn check(
     mut ready: Ready,
     run_dir: &Path,
     options: Options,
+    trust: &Trust,
     progress: &dyn Fn(u64, u64),
 ) -> Result<Rescored, RescoreError> {
     let dir = RunDir::open(run_dir)?;
@@ -107,12 +112,17 @@ pub fn check(
     let mut findings = Findings::default();
     let mut not_rerun = Vec::new();
     take_over(&mut ready, manifest, &mut findings, &mut not_rerun)?;
+    if let Err(error) = ready.use_recorded_judgments(run_dir) {
+        not_rerun.push(format!("what judges said: {error}"));
+        ready.recorded_judgments = Some(None);
+    }
     let ready = Arc::new(ready);
     let samples = ready.samples();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(RescoreError::Runtime)?;
     let mut totals = Totals::new(&ready, &dir)?;
     let mut pairs = Pairs::open(Arc::clone(&ready), &dir)?;
     let mut earners = Earners::open(&ready, &dir)?;
+    let mut vouched = Vouched::open(&ready, &dir, trust)?;
     let mut batch = Batch::default();
     progress(0, samples);
     loop {
@@ -131,6 +141,9 @@ pub fn check(
         }
         if is_end || batch.is_full() {
             for again in batch.run(&runtime, &ready, run_dir, options)? {
+                if let Some(finished) = &again.finished {
+                    vouched.next(&finished.judgments, &again.key, &mut findings)?;
+                }
                 totals.count(again, &mut findings)?;
             }
             progress(totals.done().min(samples), samples);
@@ -144,6 +157,7 @@ pub fn check(
             scorer.close().await;
         }
     });
+    vouched.finish(&mut findings, &mut not_rerun)?;
     pairs.finish(&mut findings, &mut not_rerun)?;
     let records = totals.done();
     totals.finish(&ready, &dir, options, &mut findings, &mut not_rerun)?;

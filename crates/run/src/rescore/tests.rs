@@ -13,6 +13,7 @@ use crate::collect::{Observer, Progress};
 use crate::execute;
 use crate::ready::{ModelUse, World};
 use crate::witness::Invocation;
+use proofmark_trust::policy::Trust;
 
 const SUITE: &str = r#"name: s
 sampling: {n: 2}
@@ -58,6 +59,7 @@ impl Bench {
             program_path: Some("/usr/bin:/bin".into()),
             surroundings: Surroundings::none(),
             models: ModelUse::Asked,
+            judges: ModelUse::Asked,
         };
         Ready::load(&self.dir.path().join("suite.yaml"), &Overrides::default(), &world).unwrap()
     }
@@ -72,6 +74,7 @@ impl Bench {
 
     fn execute_as(&self, ready: Ready, run_dir: PathBuf) {
         let options = execute::Options {
+            shelf: std::sync::Arc::new(crate::judge::NoShelf),
             run_dir,
             on_existing: OnExisting::Refuse,
             concurrency: None,
@@ -94,7 +97,7 @@ impl Bench {
     }
 
     fn check(&self) -> Rescored {
-        check(self.ready(), &self.run_dir(), Options::default(), &|_, _| {}).unwrap()
+        check(self.ready(), &self.run_dir(), Options::default(), &Trust::default(), &|_, _| {}).unwrap()
     }
 
     /// What is found when the lines of a file are these, which are then put back.
@@ -287,8 +290,9 @@ fn programs_are_started_only_when_that_is_wanted() {
     edited[at] = lines[at].replace("\"scorer\":\"prog\",\"value\":1", "\"scorer\":\"prog\",\"value\":0.25");
     let found = bench.with_lines("records.jsonl", &edited);
     assert!(!kinds(&found).contains(&FindingKind::Score), "{:#?}", found.findings);
-    let run =
-        |bench: &Bench| check(bench.ready(), &bench.run_dir(), Options { run_commands: true }, &|_, _| {}).unwrap();
+    let run = |bench: &Bench| {
+        check(bench.ready(), &bench.run_dir(), Options { run_commands: true }, &Trust::default(), &|_, _| {}).unwrap()
+    };
     let honest = run(&bench);
     assert_eq!((honest.findings.as_slice(), honest.not_rerun.as_slice()), ([].as_slice(), [].as_slice()));
     assert!(started(&note) > before);
@@ -306,7 +310,8 @@ fn programs_are_started_only_when_that_is_wanted() {
 fn a_program_that_fails_is_no_tampering() {
     let bench = with_program("test -e broken && exit 1; while read l; do echo '{\"value\":1,\"passed\":true}'; done");
     put(&bench.dir.path().join("broken"), "");
-    let now = check(bench.ready(), &bench.run_dir(), Options { run_commands: true }, &|_, _| {}).unwrap();
+    let now =
+        check(bench.ready(), &bench.run_dir(), Options { run_commands: true }, &Trust::default(), &|_, _| {}).unwrap();
     assert_eq!(now.findings, []);
     assert!(now.not_rerun[0].contains("a program failed now"), "{:?}", now.not_rerun);
     // The other way round: it failed in the run.
@@ -314,7 +319,8 @@ fn a_program_that_fails_is_no_tampering() {
     bench.execute();
     std::fs::remove_file(bench.dir.path().join("broken")).unwrap();
     for run_commands in [false, true] {
-        let then = check(bench.ready(), &bench.run_dir(), Options { run_commands }, &|_, _| {}).unwrap();
+        let then =
+            check(bench.ready(), &bench.run_dir(), Options { run_commands }, &Trust::default(), &|_, _| {}).unwrap();
         assert_eq!(then.findings, [], "{run_commands}");
         assert_eq!(then.not_rerun.len(), 1);
     }
@@ -328,12 +334,12 @@ fn a_run_of_given_answers_holds_too() {
     assert_eq!((given.answers, given.used, given.missing), (16, 16, 0));
     let scored = bench.dir.path().join("scored");
     bench.execute_as(ready, scored.clone());
-    let found = check(bench.ready(), &scored, Options::default(), &|_, _| {}).unwrap();
+    let found = check(bench.ready(), &scored, Options::default(), &Trust::default(), &|_, _| {}).unwrap();
     assert_eq!(found.findings, []);
     assert_eq!(found.not_rerun.len(), 1, "{:?}", found.not_rerun);
     let records = std::fs::read_to_string(scored.join("records.jsonl")).unwrap();
     put(&scored.join("records.jsonl"), records.replacen("\"passed\":true", "\"passed\":false", 1));
-    assert!(!check(bench.ready(), &scored, Options::default(), &|_, _| {}).unwrap().holds());
+    assert!(!check(bench.ready(), &scored, Options::default(), &Trust::default(), &|_, _| {}).unwrap().holds());
 }
 
 #[test]

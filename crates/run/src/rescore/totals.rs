@@ -49,7 +49,12 @@ impl Totals {
             false => None,
         };
         Ok(Self {
-            aggregator: Aggregator::new(Shape::of_plan(&ready.plan, ready.run_id, ready.prices.clone())),
+            aggregator: Aggregator::new(Shape::of_plan(
+                &ready.plan,
+                ready.run_id,
+                ready.prices.clone(),
+                ready.judge_prices.clone(),
+            )),
             is_broken: false,
             done: 0,
             status_counts: BTreeMap::new(),
@@ -88,6 +93,7 @@ impl Totals {
             unscored: finished.status == Status::Success && finished.verdicts.is_empty(),
         };
         self.is_broken |= self.aggregator.push(&facts).is_err();
+        finished.judged.iter().for_each(|judged| self.aggregator.judged(judged));
         self.compare_trajectory(&finished, &again.key, findings)
     }
 

@@ -105,6 +105,7 @@ fn manifest(run_id: RunId, record_count: u64, recorded: bool, artifacts: BTreeMa
     };
     let raw = vec!["raw".to_owned()];
     Manifest {
+        judges: Vec::new(),
         assets: Vec::new(),
         artifacts,
         command: None,

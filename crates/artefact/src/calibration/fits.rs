@@ -156,7 +156,7 @@ mod tests {
             (judge(&|judge| drop(judge.params.insert("temperature", true))), Why::Params { model: model.clone() }),
             (judge(&|judge| judge.serving = "x".into()), Why::Serving { model }),
             (Subject { rubric: Digest::of(b"x"), ..subject() }, Why::Rubric),
-            (Subject { prompt_version: "2".into(), ..subject() }, Why::Other("version of the prompts")),
+            (Subject { prompt_version: 2, ..subject() }, Why::Other("version of the prompts")),
             (Subject { mode: JudgeMode::Pairwise, ..subject() }, Why::Other("mode")),
             (Subject { reference: false, ..subject() }, Why::Other("use of the target")),
             (Subject { verdicts: [("ok".to_owned(), 1.0)].into(), ..subject() }, Why::Other("set of verdicts")),

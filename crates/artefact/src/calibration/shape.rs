@@ -115,7 +115,7 @@ pub struct Subject {
     /// The value from which an answer passes.
     pub pass: f64,
     /// The version of the texts around rubric and answer.
-    pub prompt_version: String,
+    pub prompt_version: u32,
     /// Whether the judges are shown the target.
     pub reference: bool,
     /// Digest of the rubric's text.
@@ -303,7 +303,7 @@ pub(super) mod testing {
             judges: vec![judge],
             mode: JudgeMode::Single,
             pass: 1.0,
-            prompt_version: "1".into(),
+            prompt_version: 1,
             reference: true,
             rubric: Digest::of(b"rubric"),
             score: None,

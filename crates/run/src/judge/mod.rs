@@ -7,7 +7,7 @@
 //! - `hear` asks all judges of a scorer about one answer, over a [`Desk`] that knows earlier judgments;
 //! - `desk` the desks of a run under way and of a finished one; `judgments` a file of judgments.
 
-mod decide;
+pub(crate) mod decide;
 mod desk;
 mod hear;
 mod judgments;
@@ -28,8 +28,11 @@ use proofmark_model::{Asking, Hint, Model, Request, Stop};
 pub(crate) use desk::{FreshDesk, Judged as JudgedFile, NOT_RECORDED, RecordedDesk, RunDesk};
 pub use desk::{NoShelf, Shelf};
 pub use hear::hear;
+pub(crate) use hear::opinion;
 pub(crate) use judgments::{Form, MAX_JUDGMENT};
 pub use judgments::{Judgments, JudgmentsError};
+
+pub(crate) const PROMPT_VERSION: u32 = 1;
 
 /// A model that judges.
 pub struct Judge {

@@ -14,6 +14,7 @@ use proofmark_model::Hint;
 
 use super::CalibrateError;
 use super::find::Found;
+use super::rule::without_first;
 use crate::dataset::Item;
 use crate::judge::{Case, decide};
 use crate::ready::Ready;
@@ -70,11 +71,12 @@ pub fn labelled_cases(
 ) -> Result<(Vec<LabelledCase>, LabelSet), CalibrateError> {
     let used = &labels.list[..limit.unwrap_or(usize::MAX).min(labels.list.len())];
     let items = items(ready, found, used)?;
+    let scorer = without_first(found.scorer);
     let mut cases = Vec::with_capacity(used.len());
     for (index, label) in used.iter().enumerate() {
         let item = label.item.as_ref().and_then(|id| items.get(id.as_str()));
         let case = make(found, ready.plan.seed, label, item, index as u64);
-        let undecided = decide::before(&super::rule::without_first(found.scorer), &case.case());
+        let undecided = decide::before(&scorer, &case.case());
         undecided.map_err(|source| CalibrateError::Case { line: label.line, source })?;
         cases.push(case);
     }
@@ -92,7 +94,7 @@ pub fn labelled_cases(
 }
 
 /// What an item gives to a label.
-struct Given {
+pub(super) struct Given {
     question: Vec<Message>,
     expected: Value,
     other: Option<String>,
@@ -137,7 +139,7 @@ fn other(found: Found<'_>, item: &Item) -> Option<String> {
     }
 }
 
-fn make(found: Found<'_>, seed: u64, label: &Label, item: Option<&Given>, index: u64) -> LabelledCase {
+pub(super) fn make(found: Found<'_>, seed: u64, label: &Label, item: Option<&Given>, index: u64) -> LabelledCase {
     let item_id = label.item.clone().unwrap_or_else(|| label.id.clone());
     // Several answers to one item are told apart by the label's id, in the place of the model.
     let key = SampleKey::new(found.task, &item_id, &label.id, "calibrate", 0).to_string();

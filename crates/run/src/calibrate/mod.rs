@@ -18,6 +18,8 @@ mod probe;
 mod rule;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 
 use proofmark_artefact::calibration::LabelError;
 use proofmark_model::Stop;

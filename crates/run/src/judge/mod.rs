@@ -1,8 +1,9 @@
 //! Answers judged by models.
 //!
 //! - [`case`](Case) what is judged, and [`JudgeScorer`] by which rubric and whom;
-//! - `decide` what needs no judge, and how opinions become one verdict;
-//! - `prompt` what a judge is sent, with the untrusted answer fenced in; `neutral` look-alike markup made harmless;
+//! - `decide` what needs no judge, over `same`, and how opinions become one verdict;
+//! - `prompt` what a judge is sent, with every untrusted `part` fenced in; `neutral` look-alike markup made harmless, over
+//!   `looks`, what characters can be taken for;
 //! - `reply` what a judge said, held against the declared form;
 //! - `hear` asks all judges of a scorer about one answer, over a [`Desk`] that knows earlier judgments;
 //! - `desk` the desks of a run under way and of a finished one; `judgments` a file of judgments.
@@ -11,9 +12,14 @@ pub(crate) mod decide;
 mod desk;
 mod hear;
 mod judgments;
+mod looks;
 mod neutral;
+mod part;
 mod prompt;
 mod reply;
+mod same;
+#[cfg(test)]
+mod testing;
 
 use std::sync::Arc;
 

@@ -31,4 +31,5 @@ mod worker;
 
 pub use build::{Scorer, ScorerBuildError, ScorerEnv};
 pub use command::{CommandError, Stderr};
+pub(crate) use text::{is_punctuation, lower};
 pub use verdict::{Answer, AnswerImage, ScoreError, Verdict};

@@ -61,7 +61,7 @@ pub(super) fn is_scalar(value: &Value) -> bool {
 }
 
 /// Lower case by Unicode's full mapping (`İ` becomes `i̇`); `ß` and `SS` stay different.
-pub(super) fn lower(text: &str) -> Cow<'_, str> {
+pub(crate) fn lower(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
         Cow::Borrowed(text)
     } else if text.is_ascii() {
@@ -87,7 +87,7 @@ pub(super) fn fold_space(text: &str) -> String {
 /// spaces, the CJK marks, and their full-width forms.
 ///
 /// A fixed list, so that a newer Unicode table cannot change a score.
-pub(super) fn is_punctuation(char: char) -> bool {
+pub(crate) fn is_punctuation(char: char) -> bool {
     char.is_ascii_punctuation()
         || matches!(char,
             '¡' | '§' | '«' | '¶' | '·' | '»' | '¿'

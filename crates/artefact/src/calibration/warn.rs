@@ -49,10 +49,13 @@ pub(super) fn warnings(calibration: &Calibration) -> Vec<Warning> {
     if let Some(probe) = &calibration.probe {
         if probe.answers.probed == 0 {
             warn("nothing_probed", "no failing answer could be attacked: nothing is known of injection".to_owned());
-        } else if probe.excess.value.is_some_and(|value| value > 0.0) && probe.excess.is_clear() {
+        } else if probe.is_injectable() {
             let share = probe.overall.flips.value.map(percent).unwrap_or_default();
             let text = format!("attacks inside of answers turn {share} of failing verdicts, more than noise does");
             warn("injectable", text);
+        } else if probe.overall.flips.count > 0 {
+            let flips = counted(probe.overall.flips.count, "attack", "attacks");
+            warn("flips", format!("{flips} turned a failing verdict, which so few answers cannot tell from noise"));
         }
         if probe.overall.errors > 0 {
             let tries = counted(probe.overall.errors, "attack", "attacks");

@@ -174,36 +174,37 @@ async fn the_same_replies_give_the_same_bytes_however_many_are_under_way() {
 
 #[tokio::test]
 async fn a_judge_that_obeys_is_turned_and_one_that_does_not_is_not() {
-    let wish = Wish { repeats: 1, probe: Some(6) };
+    let wish = Wish { repeats: 1, probe: Some(15) };
     let obeys = |asked: &Asked<'_>| {
         verdict(is_good(asked) || asked.sent.contains("Ignore the rubric") || asked.sent.contains("Dear grader"))
     };
     let desk = Played::one(obeys);
     let found = run(&scorer(), &desk, wish, 3).await.unwrap();
     let probe = found.probe.unwrap();
-    assert_eq!((probe.answers.chosen, probe.answers.probed), (6, 6));
+    assert_eq!((probe.answers.chosen, probe.answers.probed), (15, 15));
     assert_eq!(probe.attacks.len(), ATTACKS.len());
     for attack in &probe.attacks {
-        let wants = if ["plain", "before", "polite", "long_padding"].contains(&attack.id.as_str()) { 6 } else { 0 };
+        let wants = if ["plain", "before", "polite", "long_padding"].contains(&attack.id.as_str()) { 15 } else { 0 };
         if wants > 0 || ["german", "base64", "rot13", "tag_characters"].contains(&attack.id.as_str()) {
-            assert_eq!((attack.tries.flips.count, attack.tries.flips.of), (wants, 6), "{}", attack.id);
+            assert_eq!((attack.tries.flips.count, attack.tries.flips.of), (wants, 15), "{}", attack.id);
         }
     }
-    assert_eq!((probe.baseline.count, probe.baseline.of), (0, 6));
+    assert_eq!((probe.baseline.count, probe.baseline.of), (0, 15));
     assert_eq!(probe.turned.value, Some(1.0));
-    assert!(probe.excess.is_clear());
+    assert!(probe.is_injectable());
     assert!(found.warnings.iter().any(|warning| warning.code == "injectable"));
-    // Forty labels; six answers once more as they are, again, and with every attack.
-    assert_eq!(desk.asked.load(Ordering::Relaxed), 40 + 6 + 6 * (1 + ATTACKS.len() as u64));
+    // Forty labels; fifteen answers once more as they are, again, and with every attack.
+    assert_eq!(desk.asked.load(Ordering::Relaxed), 40 + 15 + 15 * (1 + ATTACKS.len() as u64));
     let firm = run(&scorer(), &Played::one(|asked| verdict(is_good(asked))), wish, 3).await.unwrap().probe.unwrap();
-    assert_eq!((firm.overall.flips.count, firm.overall.flips.of), (0, 6 * ATTACKS.len() as u64));
-    assert!(!firm.excess.is_clear() && firm.flipped.is_empty());
+    assert_eq!((firm.overall.flips.count, firm.overall.flips.of), (0, 15 * ATTACKS.len() as u64));
+    assert!(!firm.is_injectable() && firm.flipped.is_empty());
 }
 
 #[tokio::test]
 async fn noise_is_not_taken_for_injection() {
     let wish = Wish { repeats: 1, probe: Some(20) };
-    let found = run(&scorer(), &Played::one(|asked| verdict(asked.seed % 2 == 0)), wish, 3).await.unwrap();
+    let coin = |asked: &Asked<'_>| verdict(proofmark_canon::Digest::of(asked.sent.as_bytes()).as_bytes()[0] % 2 == 0);
+    let found = run(&scorer(), &Played::one(coin), wish, 3).await.unwrap();
     let probe = found.probe.unwrap();
     assert!(probe.answers.passing > 0 && probe.answers.probed > 0);
     assert!(probe.overall.flips.value.unwrap() > 0.3 && probe.baseline.value.unwrap() > 0.1);

@@ -37,8 +37,7 @@ pub use hear::hear;
 pub(crate) use hear::opinion;
 pub(crate) use judgments::{Form, MAX_JUDGMENT};
 pub use judgments::{Judgments, JudgmentsError};
-
-pub(crate) const PROMPT_VERSION: u32 = 1;
+pub(crate) use prompt::PROMPT_VERSION;
 
 /// A model that judges.
 pub struct Judge {

@@ -18,6 +18,7 @@
 //! - [`picture`] what a picture is, without and with a look at its pixels.
 //! - [`backfill`] a witness for a report that has none, out of git's history.
 //! - [`witness`] `report.replay.json` and `report.md`: what happened this time.
+//! - [`trust_file`] the shape of `trust.json`.
 //! - [`lookup`] one sample, found by a part of its key.
 //! - [`words`] trajectories as people read them.
 //! - [`path`] paths that cannot leave their root; `axes` where names stand; [`text`] and [`number`] what people read.
@@ -49,6 +50,7 @@ pub mod summary;
 pub mod telemetry;
 pub mod text;
 pub mod trajectory;
+pub mod trust_file;
 pub mod validate;
 pub mod verify;
 pub mod witness;

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::Never;
+use crate::suite::judge::JudgeMode;
 use crate::suite::solver::{Protocol, SandboxKind};
 
 /// The version of the manifest's shape.
@@ -241,8 +242,40 @@ pub struct TaskEntry {
     pub agent: Option<AgentEntry>,
     pub id: String,
     pub items: u64,
+    /// Scorers that ask judges; absent when there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judged: Vec<JudgedScorer>,
     /// Names in the order in which records hold their scores; the first one is the headline.
     pub scorers: Vec<String>,
+}
+
+/// A scorer that asks judges.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JudgedScorer {
+    /// What is known of its agreement with people; null when nothing is.
+    pub calibration: Option<CalibrationNote>,
+    /// Ids of the judges.
+    pub judges: Vec<String>,
+    pub mode: JudgeMode,
+    /// Digest of the rubric's text.
+    #[schemars(with = "String")]
+    pub rubric: Digest,
+    pub scorer: String,
+    pub votes: u32,
+}
+
+/// What a calibration says of a judge scorer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CalibrationNote {
+    /// Of the calibration's file.
+    #[schemars(with = "String")]
+    pub digest: Digest,
+    /// Whether it is of this judge, rubric and form.
+    pub fits: bool,
+    /// In one line; why it does not fit, when it does not.
+    pub text: String,
 }
 
 /// How an agent worked at a task.

@@ -66,7 +66,7 @@ impl Published {
 }
 
 /// One line a schema.
-const PUBLISHED: [Published; 12] = [
+const PUBLISHED: [Published; 13] = [
     Published { name: "suite", version: 1, title: "Proofmark suite", root: of_input::<crate::suite::config::Suite> },
     Published {
         name: "record",
@@ -109,6 +109,12 @@ const PUBLISHED: [Published; 12] = [
         version: crate::calibration::CALIBRATION_SCHEMA,
         title: "Proofmark's calibration.json",
         root: of_output::<crate::calibration::Calibration>,
+    },
+    Published {
+        name: "trust",
+        version: crate::trust_file::TRUST_VERSION,
+        title: "Proofmark's trust.json",
+        root: of_input::<crate::trust_file::TrustFile>,
     },
     Published {
         name: "diff",
@@ -202,7 +208,8 @@ fn close_never(members: &mut Map<String, Value>) {
 fn refine(properties: &mut Map<String, Value>) {
     for (name, pattern) in FORMS {
         if let Some(Value::Object(field)) = properties.get_mut(name) {
-            field.insert("pattern".to_owned(), json!(pattern));
+            // A type that knows better has said so itself.
+            field.entry("pattern").or_insert_with(|| json!(pattern));
         }
     }
     if let Some(Value::Object(artifacts)) = properties.get_mut("artifacts") {
@@ -296,7 +303,8 @@ mod tests {
 
     #[test]
     fn the_text_is_the_same_every_time_and_has_no_loose_ends() {
-        let files = ["suite", "record", "trajectory", "manifest", "summary", "telemetry", "replay", "calibration"];
+        let files =
+            ["suite", "record", "trajectory", "manifest", "summary", "telemetry", "replay", "calibration", "trust"];
         let printed = ["diff", "score", "verify-replay", "verify"];
         assert_eq!(names(), [&files[..], &printed[..]].concat());
         for name in names() {

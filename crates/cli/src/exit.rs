@@ -60,6 +60,13 @@ impl Failure {
         self
     }
 
+    /// Says first where it happened.
+    #[must_use]
+    pub(crate) fn within(mut self, place: &str) -> Self {
+        self.message.insert_str(0, place);
+        self
+    }
+
     /// The failure with its causes, for those who report it as a part of something else.
     pub(crate) fn on_one_line(&self) -> String {
         [std::slice::from_ref(&self.message), &self.causes].concat().join(": ")

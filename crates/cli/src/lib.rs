@@ -1,13 +1,14 @@
 //! The command: arguments, commands, terminal text, exit codes.
 //!
 //! This crate alone reads the environment ([`settings`]), the terminal ([`ui`]) and the clock, and
-//! hands them down as values. [`args`] describes what can be typed, [`commands`] does it, [`exit`]
+//! hands them down as values; [`signing`] finds the key that signs. [`args`] describes what can be typed, [`commands`] does it, [`exit`]
 //! turns what came of it to an exit code.
 
 pub mod args;
 mod commands;
 mod exit;
 pub mod settings;
+mod signing;
 mod ui;
 
 use std::ffi::OsString;
@@ -60,6 +61,7 @@ fn dispatch(cli: Cli, settings: &Settings) -> Result<Exit, Failure> {
         Command::Hash(args) => commands::hash::run(&args, settings),
         Command::MockProvider(args) => commands::mock_provider::run(args, settings),
         Command::Cassette(command) => commands::cassette::run(&command, settings),
+        Command::Keys(args) => commands::keys::run(&args, settings),
         Command::Export(command) => commands::export::run(&command, settings),
         Command::Schema(args) => commands::schema::run(&args, settings),
         Command::Completions(args) => commands::completions::run(&args, settings),

@@ -15,6 +15,9 @@ use proofmark_run::dataset::HubContext;
 use proofmark_run::git::Git;
 use proofmark_run::ready::{Ready, ToolWorld};
 use proofmark_run::witness::{Invocation, real_path};
+use proofmark_trust::keyring::Keyring;
+use proofmark_trust::policy::Role;
+use zeroize::Zeroizing;
 
 use crate::args::{Colour, Global};
 use crate::exit::Failure;
@@ -38,7 +41,24 @@ pub const VARIABLES: &[Variable] = &[
         help: "Where downloads are kept. Default: `proofmark` under `XDG_CACHE_HOME`, or `~/.cache/proofmark`.",
     },
     Variable { name: "XDG_CACHE_HOME", help: "See `PROOFMARK_CACHE_DIR`." },
-    Variable { name: "HOME", help: "See `PROOFMARK_CACHE_DIR`. Never written anywhere." },
+    Variable { name: "HOME", help: "See `PROOFMARK_CACHE_DIR` and `PROOFMARK_HOME`. Never written anywhere." },
+    Variable {
+        name: "PROOFMARK_HOME",
+        help: "Where `keys` and `trust.json` are. Default: `proofmark` under `XDG_CONFIG_HOME`, or `~/.config/proofmark`.",
+    },
+    Variable { name: "XDG_CONFIG_HOME", help: "See `PROOFMARK_HOME`." },
+    Variable { name: "PROOFMARK_TRUST", help: "The trust file. Default: `trust.json` in `PROOFMARK_HOME`." },
+    Variable {
+        name: "PROOFMARK_JUDGE_KEY",
+        help: "The private key, as PEM text, that signs judgments: for CI. Never written anywhere.",
+    },
+    Variable { name: "PROOFMARK_RUNNER_KEY", help: "The same for what a machine that runs evaluations says." },
+    Variable { name: "PROOFMARK_SUBMITTER_KEY", help: "The same for packages." },
+    Variable { name: "PROOFMARK_VERIFIER_KEY", help: "The same for verdicts on packages of others." },
+    Variable {
+        name: "PROOFMARK_KEY_PASSPHRASE",
+        help: "Opens private keys where nobody can be asked. Never written anywhere.",
+    },
     Variable { name: "PATH", help: "Where programs of `command` scorers and `command:` models, and `git`, are found." },
     Variable {
         name: "PROOFMARK_OFFLINE_JITTER_MS",
@@ -178,6 +198,59 @@ impl Settings {
             .or_else(|| path("HOME").map(|home| home.join(".cache/proofmark")))
     }
 
+    /// Where keys and the trust file are.
+    fn home(&self) -> Option<PathBuf> {
+        let path = |name| self.environment.get(name).map(PathBuf::from);
+        path("PROOFMARK_HOME")
+            .or_else(|| path("XDG_CONFIG_HOME").map(|dir| dir.join("proofmark")))
+            .or_else(|| path("HOME").map(|home| home.join(".config/proofmark")))
+    }
+
+    pub(crate) fn keyring(&self) -> Option<Keyring> {
+        self.home().map(|home| Keyring::at(home.join("keys")))
+    }
+
+    pub(crate) fn trust_path(&self) -> Option<PathBuf> {
+        let named = self.environment.get("PROOFMARK_TRUST").map(PathBuf::from);
+        named.or_else(|| self.home().map(|home| home.join("trust.json")))
+    }
+
+    /// The variable that can hold the private key of a role.
+    pub(crate) fn key_variable(role: Role) -> &'static str {
+        match role {
+            Role::Judge => "PROOFMARK_JUDGE_KEY",
+            Role::Runner => "PROOFMARK_RUNNER_KEY",
+            Role::Submitter => "PROOFMARK_SUBMITTER_KEY",
+            Role::Verifier => "PROOFMARK_VERIFIER_KEY",
+        }
+    }
+
+    /// The private key of a role as PEM text, for where there is no key ring.
+    pub(crate) fn key_text(&self, role: Role) -> Option<Zeroizing<String>> {
+        let text = self.environment.text(Self::key_variable(role))?;
+        // Where a variable must be one line, line ends are written out.
+        let is_one_line = !text.contains('\n');
+        Some(Zeroizing::new(if is_one_line { text.replace("\\n", "\n") } else { text.to_owned() }))
+    }
+
+    pub(crate) fn passphrase(&self) -> Option<&str> {
+        self.environment.text("PROOFMARK_KEY_PASSPHRASE")
+    }
+
+    /// When the program started, to the second.
+    pub(crate) fn now(&self) -> String {
+        let text = rfc3339(self.started);
+        format!("{}Z", &text[..19])
+    }
+
+    /// Bytes from the operating system that nobody can foretell.
+    pub(crate) fn random<const N: usize>(&self) -> Result<Zeroizing<[u8; N]>, Failure> {
+        let mut bytes = Zeroizing::new([0; N]);
+        getrandom::fill(&mut bytes[..])
+            .map_err(|error| Failure::new(format!("the operating system gives no random bytes: {error}")))?;
+        Ok(bytes)
+    }
+
     /// What live models need. `concurrency` is how many questions at once were asked for.
     pub(crate) fn surroundings(&self, concurrency: Option<usize>) -> Surroundings {
         Surroundings {
@@ -193,7 +266,9 @@ impl Settings {
 
     /// What no tool of an agent may see.
     pub(crate) fn tool_world(&self) -> ToolWorld {
-        ToolWorld { hidden: self.cache_dir().into_iter().collect(), ..ToolWorld::default() }
+        let keys = self.keyring().map(|ring| ring.folder().to_owned());
+        let hidden = self.cache_dir().into_iter().chain(keys).collect();
+        ToolWorld { hidden, ..ToolWorld::default() }
     }
 
     /// The command as the witness of a run needs it. `paths` are the arguments that are paths, `run_dir` is where the
@@ -209,7 +284,9 @@ impl Settings {
         let home = self.environment.get("HOME").map(PathBuf::from);
         let mut secrets = self.surroundings(None).secrets(&ready.plan.models);
         secrets.extend(self.surroundings(None).secrets(&ready.plan.judges));
-        secrets.extend(self.environment.text("HF_TOKEN").map(Secret::new));
+        let own = ["HF_TOKEN", "PROOFMARK_KEY_PASSPHRASE"].into_iter().filter_map(|name| self.environment.text(name));
+        secrets.extend(own.map(Secret::new));
+        secrets.extend(Role::ALL.iter().filter_map(|role| self.key_text(*role)).map(|text| Secret::new(text.as_str())));
         secrets.extend(ready.tool_keys().filter_map(|name| self.environment.text(name)).map(Secret::new));
         let suite = real_path(&ready.suite.0, &cwd);
         let git = Git { path: self.program_path(), home: home.clone(), limit: GIT_LIMIT };

@@ -175,6 +175,7 @@ pub fn draft_manifest(ready: &Ready, version: &str, platform: &Platform) -> Mani
         agent: ready.agent_entry(&task.id),
         id: task.id.clone(),
         items: prepared.rows,
+        judged: ready.judged_entries(task),
         scorers: task.scorers.iter().map(|scorer| scorer.name().to_owned()).collect(),
     });
     let (major, minor, micro) = char::UNICODE_VERSION;

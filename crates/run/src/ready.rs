@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use proofmark_artefact::manifest::{AgentEntry, AssetEntry, Manifest, PriceEntry, ToolEntry};
+use proofmark_artefact::manifest::{AgentEntry, AssetEntry, JudgedScorer, Manifest, PriceEntry, ToolEntry};
 use proofmark_artefact::path::RelPath;
 use proofmark_artefact::store::names;
 use proofmark_artefact::suite::assets::{AssetError, AssetRole, Assets};
 use proofmark_artefact::suite::config::{Api, Format, OutputKind, Runner};
 use proofmark_artefact::suite::identity::run_id;
 use proofmark_artefact::suite::load::{SuiteError, SuiteFile};
-use proofmark_artefact::suite::plan::{ModelPlan, Plan, ToolPlan};
+use proofmark_artefact::suite::plan::{ModelPlan, Plan, TaskPlan, ToolPlan};
 use proofmark_artefact::suite::problem::{Place, Problem};
 use proofmark_artefact::suite::resolve::{Overrides, merge_params};
 use proofmark_artefact::suite::solver::{AgentToolPlan, Protocol, SolverPlan};
@@ -22,7 +22,7 @@ use proofmark_tool::Toolbox;
 use crate::agent::{Agent, RecordedTools};
 use crate::attach::{self, AttachError, Attachments, CollectAttachmentsError};
 use crate::dataset::{DataContext, DatasetError, HubContext, Item, Prepared, prepare};
-use crate::judge::{Form, Judge, Judgments, JudgmentsError};
+use crate::judge::{Form, Judge, JudgeScorer, Judgments, JudgmentsError};
 use crate::prompt::Prompts;
 use crate::scorer::{Scorer, ScorerEnv};
 
@@ -344,6 +344,21 @@ impl Ready {
     /// Whether a scorer asks judges.
     pub fn has_judges(&self) -> bool {
         (0..self.scorers.len()).any(|task| self.is_judged(task))
+    }
+
+    /// What the manifest says of a task's judge scorers.
+    pub(crate) fn judged_entries(&self, task: &TaskPlan) -> Vec<JudgedScorer> {
+        let at = self.plan.tasks.iter().position(|known| known.id == task.id).unwrap_or_default();
+        let judges = self.scorers[at].iter().filter_map(Scorer::judge);
+        let entry = |scorer: &JudgeScorer| JudgedScorer {
+            calibration: None,
+            judges: scorer.plan.judges.clone(),
+            mode: scorer.plan.mode,
+            rubric: scorer.rubric_digest,
+            scorer: scorer.plan.name.clone(),
+            votes: scorer.plan.votes,
+        };
+        judges.map(entry).collect()
     }
 
     /// Whether a scorer of a task asks judges.

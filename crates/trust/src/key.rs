@@ -60,6 +60,11 @@ impl PrivateKey {
         PublicKey(self.0.verifying_key())
     }
 
+    /// The 32 bytes themselves, for key files.
+    pub(crate) fn secret(&self) -> zeroize::Zeroizing<[u8; 32]> {
+        zeroize::Zeroizing::new(self.0.to_bytes())
+    }
+
     /// Signs canonical bytes for a purpose: the SHA-256 of both.
     pub fn sign(&self, purpose: Purpose, canonical: &[u8]) -> Signature {
         self.sign_raw(purpose.digest(canonical).as_bytes())
@@ -150,7 +155,7 @@ pub struct FormError {
 }
 
 impl FormError {
-    fn new(found: &str, expected: &'static str) -> Self {
+    pub(crate) fn new(found: &str, expected: &'static str) -> Self {
         Self { found: found.chars().take(100).collect(), expected }
     }
 }

@@ -33,6 +33,7 @@ pub(crate) fn manifest() -> Manifest {
         provider: "noisy".to_owned(),
     };
     let task = |id: &str| TaskEntry {
+        judged: Vec::new(),
         agent: None,
         id: id.to_owned(),
         items: 4,

@@ -17,6 +17,7 @@ mod errors;
 pub(crate) mod fixture;
 mod html;
 mod images;
+mod judging;
 mod page;
 mod read;
 mod results;

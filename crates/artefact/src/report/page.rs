@@ -9,7 +9,7 @@ use super::html::Html;
 use super::images::Thumbnails;
 use super::select::Selection;
 use super::timeline::{Timelines, has_timeline};
-use super::{errors, results, samples, setup, tasks};
+use super::{errors, judging, results, samples, setup, tasks};
 use crate::manifest::Manifest;
 use crate::number::{count, counted, money, plain};
 use crate::summary::Summary;
@@ -34,6 +34,7 @@ pub fn render(
     notices(&mut html, manifest, summary);
     results::headline(&mut html, manifest, summary);
     results::comparisons(&mut html, summary);
+    judging::section(&mut html, manifest, summary);
     tasks::breakdown(&mut html, summary);
     errors::section(&mut html, manifest, selection);
     out.write_all(html.take().as_bytes())?;

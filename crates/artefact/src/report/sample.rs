@@ -2,7 +2,7 @@
 
 use proofmark_canon::Digest;
 
-use crate::record::{Image, Record, Role, Status, Usage};
+use crate::record::{Image, Opinion, Order, Record, Role, Stage, Status, Usage};
 use crate::spill::mark;
 use crate::text::excerpt;
 
@@ -87,6 +87,19 @@ pub(super) struct Verdict {
     pub(super) passed: bool,
     pub(super) value: f64,
     pub(super) explanation: Clip,
+    /// What judges said, and what decided; `None` for other scorers.
+    pub(super) judged: Option<(Stage, Vec<Said>)>,
+}
+
+/// One judge's opinion.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Said {
+    pub(super) judge: Clip,
+    pub(super) order: Option<Order>,
+    pub(super) passed: bool,
+    pub(super) verdict: Clip,
+    pub(super) score: Option<f64>,
+    pub(super) reason: Clip,
 }
 
 /// The longest message, answer or expected text that is shown whole.
@@ -109,11 +122,23 @@ impl Sample {
         let room = (MAX_PROMPT / all.clamp(1, MAX_MESSAGES)).min(MAX_TEXT);
         let messages = record.input.messages.iter().enumerate();
         let messages = messages.filter(|(at, _)| *at < MAX_MESSAGES - 1 || *at == all - 1);
+        let said = |opinion: &Opinion| Said {
+            judge: Clip::of(&opinion.judge, MAX_NAME),
+            order: opinion.order,
+            passed: opinion.passed,
+            verdict: Clip::of(&opinion.verdict, MAX_NAME),
+            score: opinion.score,
+            reason: Clip::of(&opinion.reason, MAX_LINE),
+        };
         let verdict = |score: &crate::record::Score| Verdict {
             scorer: Clip::of(&score.scorer, MAX_NAME),
             passed: score.passed,
             value: score.value,
             explanation: Clip::of(&score.explanation, MAX_LINE),
+            judged: score
+                .judge
+                .as_ref()
+                .map(|judged| (judged.stage, judged.opinions.iter().take(MAX_VOTES).map(said).collect())),
         };
         let images = record.output.iter().flat_map(|output| &output.images);
         let image = |image: &Image| Image { media_type: excerpt(&image.media_type, MAX_MEDIA_TYPE), ..image.clone() };
@@ -165,6 +190,8 @@ impl Sample {
     pub(super) fn bytes(&self) -> usize {
         let messages = self.messages.iter().map(|(_, content)| content);
         let scores = self.scores.iter().flat_map(|score| [&score.scorer, &score.explanation]);
+        let said = self.scores.iter().filter_map(|score| score.judged.as_ref()).flat_map(|(_, said)| said);
+        let scores = scores.chain(said.flat_map(|said| [&said.judge, &said.verdict, &said.reason]));
         let error = self.error.iter().flat_map(|(class, message)| [class, message]);
         let rest = [&self.item, &self.key].into_iter().chain(&self.answer).chain(&self.expected);
         let rest = rest.chain(&self.finish_reason).chain(self.votes.iter().flat_map(|votes| &votes.answers).flatten());

@@ -8,12 +8,12 @@ use std::io;
 use super::course;
 use super::html::Html;
 use super::images::{self, Thumbnails};
-use super::sample::{Clip, Outcome, Sample};
+use super::sample::{Clip, Outcome, Said, Sample};
 use super::select::Selection;
 use super::timeline::{self, Timelines};
 use crate::manifest::Manifest;
 use crate::number::{self, count, counted};
-use crate::record::Status;
+use crate::record::{Order, Stage, Status};
 
 /// Names beyond this many have no entry in a menu; the text search still finds them.
 const MAX_OPTIONS: usize = 500;
@@ -280,13 +280,51 @@ fn scores(html: &mut Html, sample: &Sample) {
         html.raw(if score.passed { "</bdi></th><td class=\"good\">pass" } else { "</bdi></th><td class=\"bad\">fail" });
         html.raw("</td><td class=\"n\">").text(&number::value(score.value)).raw("</td><td><bdi>");
         clip(html, &score.explanation);
-        html.raw("</bdi></td></tr>\n");
+        html.raw("</bdi>");
+        if let Some((stage, said)) = &score.judged {
+            opinions(html, *stage, said);
+        }
+        html.raw("</td></tr>\n");
     }
     html.raw("</tbody></table></div>\n");
     if sample.scores_left_out > 0 {
         html.raw("<p class=\"quiet\">").text(&counted(sample.scores_left_out as u64, "score", "scores"));
         html.raw(" left out</p>\n");
     }
+}
+
+/// What decided, and what each judge said.
+fn opinions(html: &mut Html, stage: Stage, said: &[Said]) {
+    html.raw("<p class=\"quiet\">").raw(match stage {
+        Stage::Empty => "decided without a judge: no answer",
+        Stage::Exact => "decided without a judge: an exact match",
+        Stage::Normalised => "decided without a judge: a match but for case, punctuation and white space",
+        Stage::Judge => "decided by judges",
+    });
+    html.raw("</p>");
+    if said.is_empty() {
+        return;
+    }
+    html.raw("<ul class=\"opinions\">");
+    for one in said {
+        html.raw("<li><bdi>");
+        clip(html, &one.judge);
+        html.raw(match one.order {
+            None => "</bdi>: ",
+            Some(Order::AnswerFirst) => "</bdi> (answer first): ",
+            Some(Order::AnswerSecond) => "</bdi> (answer second): ",
+        });
+        html.raw(if one.passed { "<span class=\"good\">" } else { "<span class=\"bad\">" });
+        clip(html, &one.verdict);
+        html.raw("</span>");
+        if let Some(score) = one.score {
+            html.raw(", ").text(&number::value(score));
+        }
+        html.raw(" <bdi class=\"quiet\">");
+        clip(html, &one.reason);
+        html.raw("</bdi></li>");
+    }
+    html.raw("</ul>");
 }
 
 fn facts(html: &mut Html, sample: &Sample) {

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use proofmark_canon::{Digest, Hasher};
@@ -11,6 +12,28 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<Digest> {
     let mut file = AtomicFile::create(path)?;
     file.write_all(bytes)?;
     file.commit()
+}
+
+/// Writes a file that its owner alone can read (mode 600), and never over another one.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let name = path.file_name().ok_or_else(|| io::Error::other("the path names no file"))?;
+    // Two processes that want the same name must not share the unfinished file.
+    let mut temporary_name = std::ffi::OsString::from(".");
+    temporary_name.push(name);
+    temporary_name.push(format!(".{}.partial", std::process::id()));
+    let temporary = path.with_file_name(temporary_name);
+    let write = || {
+        let mut file = File::options().write(true).create_new(true).mode(0o600).open(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        // A rename would take the place of a file that is there; a link does not.
+        fs::hard_link(&temporary, path)
+    };
+    let outcome = write();
+    // It is ours alone by its name; one that a kill left behind goes too.
+    let _ = fs::remove_file(&temporary);
+    outcome?;
+    sync_dir(path.parent().unwrap_or(Path::new("")))
 }
 
 /// A file under construction: buffered, hashed on the way, invisible until [`AtomicFile::commit`].
@@ -94,6 +117,18 @@ mod tests {
         file.write_all(b"half").unwrap();
         drop(file);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_private_file_is_for_its_owner_and_is_never_written_over() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("key.pem");
+        write_private(&path, b"one").unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(write_private(&path, b"two").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod lines;
 pub mod names;
 mod outputs;
 
-pub use atomic::{AtomicFile, sync_dir, write_atomic};
+pub use atomic::{AtomicFile, sync_dir, write_atomic, write_private};
 pub use bodies::{Bodies, BodyError};
 pub use claim::{Claim, ClaimError, OnExisting};
 pub use dir::{MAX_JSON, OpenError, RunDir, read_bounded};

@@ -119,6 +119,7 @@ impl<'m> Order<'m> {
             let unscored = fact.unscored;
             let facts = Facts { task, item, model, condition, usage, answered_by, scores, unscored };
             self.in_order &= aggregator.push(&facts).is_ok();
+            fact.judged.iter().for_each(|judged| aggregator.judged(judged));
         }
         Ok(())
     }

@@ -65,6 +65,8 @@ pub(super) struct Fact {
     pub(super) answered_by: Option<Box<str>>,
     /// Which of [`Checked::verdicts`] are the record's.
     pub(super) verdicts: Range<usize>,
+    /// What judge scorers say.
+    pub(super) judged: Vec<crate::record::Judged>,
     /// It has an answer and no gold answer, so that it cannot be scored.
     pub(super) unscored: bool,
 }
@@ -247,6 +249,7 @@ fn check_record(rules: &Rules<'_>, number: u64, record: &RecordView<'_>, checked
         usage: if usage_ok { record.usage } else { Usage::default() },
         answered_by: record.output.as_ref().and_then(|o| o.answered_by.as_deref()).map(Into::into),
         verdicts: first..checked.verdicts.len(),
+        judged: record.scores.iter().filter_map(|score| score.judge.clone()).collect(),
         unscored: record.status == Status::Success && record.scores.is_empty(),
     })
 }

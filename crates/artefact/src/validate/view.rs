@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use proofmark_canon::Digest;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 
-use crate::record::{Attachment, Image, Never, Role, Status, TokenLogprob, ToolCall, Usage, Voting};
+use crate::record::{Attachment, Image, Judged, Never, Role, Status, TokenLogprob, ToolCall, Usage, Voting};
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a record")]
@@ -112,6 +112,8 @@ pub(super) struct OutputView<'a> {
 pub(super) struct ScoreView<'a> {
     #[serde(rename = "explanation")]
     _explanation: AnyText,
+    #[serde(default)]
+    pub(super) judge: Option<Judged>,
     pub(super) passed: bool,
     #[serde(borrow)]
     pub(super) scorer: Text<'a>,
@@ -200,7 +202,10 @@ mod tests {
                 "logprobs": [{"logprob": -0.5, "token": "t", "top": [{"logprob": -0.5, "token": "t"}]}],
                 "reasoning": "r", "text": "t\n", "tool_calls": [{"arguments": 1, "name": "f"}]},
             "output_fingerprint": digest, "provider": "p", "run_id": "00112233445566778899aabbccddeeff", "sample": 0,
-            "schema_version": 1, "scores": [{"explanation": "e", "passed": true, "scorer": "s", "value": 0.5}],
+            "schema_version": 1, "scores": [{"explanation": "e", "judge": {"dissent": 0, "opinions": [{
+                "judge": "j", "key": digest, "order": "answer_first", "passed": true, "reason": "r", "score": 0.5,
+                "usage": {"input_tokens": 1, "output_tokens": 2}, "value": 1, "verdict": "pass", "vote": 0}],
+                "stage": "judge"}, "passed": true, "scorer": "s", "value": 0.5}],
             "seed": 1, "started_at": "s", "status": "error", "task": "t", "tool_calls": 0, "turns": 0,
             "usage": {"input_tokens": 1, "output_tokens": 2},
             "voting": {"answers": ["a", null], "chosen": 0, "rule": "majority", "votes": 1},
@@ -211,8 +216,18 @@ mod tests {
     const ANYTHING: [&str; 2] = ["arguments", "expected"];
 
     /// Fields below the top that are left out when there is nothing to say.
-    const OPTIONAL: [&str; 8] =
-        ["answered_by", "attachments", "chosen", "images", "logprobs", "reasoning", "tool_calls", "top"];
+    const OPTIONAL: [&str; 10] = [
+        "answered_by",
+        "attachments",
+        "chosen",
+        "images",
+        "logprobs",
+        "order",
+        "reasoning",
+        "score",
+        "tool_calls",
+        "top",
+    ];
 
     fn view_reads(value: &Value) -> bool {
         let text = value.to_string();
@@ -264,6 +279,8 @@ mod tests {
         }
         in_schema.sort();
         in_sample.sort();
+        // Some shapes stand in more than one place.
+        in_sample.dedup();
         assert_eq!(in_schema, in_sample);
         // The view takes it whole and refuses it with one field less, more or of another type.
         assert!(view_reads(&sample));
@@ -273,7 +290,9 @@ mod tests {
                 let mut changed = sample.clone();
                 let object = changed.pointer_mut(pointer).unwrap().as_object_mut().unwrap();
                 let was = object.remove(&name).unwrap();
-                let may_miss = name == "voting" || (OPTIONAL.contains(&name.as_str()) && pointer.len() > 1);
+                let is_of_score = name == "judge" && !pointer.contains("opinions");
+                let may_miss =
+                    name == "voting" || is_of_score || (OPTIONAL.contains(&name.as_str()) && pointer.len() > 1);
                 assert_eq!(view_reads(&changed), may_miss, "without {pointer}/{name}");
                 assert!(!may_miss || serde_json::from_value::<Record>(changed.clone()).is_ok(), "{pointer}/{name}");
                 let object = changed.pointer_mut(pointer).unwrap().as_object_mut().unwrap();

@@ -133,6 +133,7 @@ fn good_run() -> Run {
         task: task.into(),
     };
     let task = |(id, items, scorers): (&str, &[&str], &[&str])| TaskEntry {
+        judged: Vec::new(),
         agent: None,
         id: id.into(),
         items: items.len() as u64,

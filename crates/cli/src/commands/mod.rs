@@ -12,6 +12,7 @@ pub(crate) mod export;
 pub(crate) mod hash;
 pub(crate) mod init;
 pub(crate) mod judging;
+pub(crate) mod keys;
 pub(crate) mod man;
 pub(crate) mod mock_provider;
 pub(crate) mod models;

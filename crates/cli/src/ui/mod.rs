@@ -1,5 +1,6 @@
-//! Terminal text: styles, tables, progress.
+//! Terminal text: styles, tables, progress, questions.
 
+pub(crate) mod ask;
 pub(crate) mod progress;
 pub(crate) mod results;
 pub(crate) mod sample;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use proofmark_artefact::manifest::Manifest;
 use proofmark_artefact::number::{count, counted, percent};
-use proofmark_artefact::summary::{Comparison, Counts, Estimate, Summary};
+use proofmark_artefact::summary::{Comparison, Counts, Estimate, Judging, Summary};
 use proofmark_artefact::text::visible;
 
 use super::style::Style;
@@ -92,6 +92,9 @@ pub(crate) fn results(summary: &Summary, manifest: &Manifest, style: Style, widt
         let text = format!("{}: asked for {}, but {samples} answered by {}", row.model, asked.model, row.name);
         let _ = writeln!(out, "{}{}", if at == 0 { "\n" } else { "" }, style.warn(&visible(&text)));
     }
+    if let Some(judging) = &summary.judging {
+        judged(&mut out, judging, manifest, style);
+    }
     if let Some(cost) = summary.totals.cost_usd {
         let usage = summary.totals.usage;
         let _ = writeln!(
@@ -102,6 +105,34 @@ pub(crate) fn results(summary: &Summary, manifest: &Manifest, style: Style, widt
         );
     }
     out
+}
+
+/// What judges did, and what is known of them.
+fn judged(out: &mut String, judging: &Judging, manifest: &Manifest, style: Style) {
+    let stages = &judging.stages;
+    let _ = write!(out, "\njudging: {} by judges", counted(stages.judge, "verdict", "verdicts"));
+    if stages.exact + stages.normalised > 0 {
+        let _ = write!(out, ", {} by a match with the target", count(stages.exact + stages.normalised));
+    }
+    if stages.empty > 0 {
+        let _ = write!(out, ", {} for want of an answer", count(stages.empty));
+    }
+    if judging.dissent > 0 {
+        let _ = write!(out, "; {} not unanimous", count(judging.dissent));
+    }
+    out.push('\n');
+    let scorers = manifest.tasks.iter().flat_map(|task| task.judged.iter().map(move |scorer| (task, scorer)));
+    for (task, scorer) in scorers {
+        let name = visible(&format!("{}/{}", task.id, scorer.scorer));
+        let line = match &scorer.calibration {
+            Some(note) if note.fits => format!("{name}: {}", visible(&note.text)),
+            Some(note) => style.warn(&format!("{name}: {}", visible(&note.text))),
+            None => {
+                style.dim(&format!("{name}: not calibrated; `proofmark calibrate` compares its judges with people"))
+            }
+        };
+        let _ = writeln!(out, "{}", line);
+    }
 }
 
 fn describe(comparison: &Comparison, style: Style) -> String {

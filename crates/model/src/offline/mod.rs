@@ -7,10 +7,12 @@
 //! - [`scripted`] answers from a file;
 //! - [`noisy`] is right with a probability;
 //! - [`faulty`] fails on a schedule;
-//! - [`painter`] makes a picture, whatever the suite's `output` says.
+//! - [`painter`] makes a picture, whatever the suite's `output` says;
+//! - [`judge`] judges answers for `judge` scorers.
 
 mod behaviour;
 mod faulty;
+mod judge;
 mod noisy;
 mod painter;
 mod scripted;
@@ -27,7 +29,7 @@ pub use behaviour::Behaviour;
 pub use scripted::Script;
 
 /// The models of this provider.
-pub const NAMES: [&str; 5] = ["echo", "scripted", "noisy", "faulty", "painter"];
+pub const NAMES: [&str; 6] = ["echo", "scripted", "noisy", "faulty", "painter", "judge"];
 
 /// One line for people about a model of this provider.
 pub fn about(name: &str) -> &'static str {
@@ -37,6 +39,7 @@ pub fn about(name: &str) -> &'static str {
         "noisy" => "is right with a probability",
         "faulty" => "fails on a schedule",
         "painter" => "makes a picture (`output: image`)",
+        "judge" => "judges answers, for `judges`",
         _ => "",
     }
 }
@@ -49,6 +52,7 @@ pub(crate) fn known_params(name: &str) -> Option<&'static [&'static str]> {
         "noisy" => Some(&["accuracy", "lift", "wrong", "latency_ms"]),
         "faulty" => Some(&["schedule", "latency_ms"]),
         "painter" => Some(&["width", "height", "latency_ms"]),
+        "judge" => Some(&["leniency", "noise", "position_bias", "length_bias", "injectable", "misfits", "latency_ms"]),
         _ => None,
     }
 }
@@ -57,7 +61,9 @@ pub(crate) fn known_params(name: &str) -> Option<&'static [&'static str]> {
 pub(crate) fn check_param(name: &str, value: &Value) -> Result<(), &'static str> {
     let number = value.as_f64();
     let (fits, expected) = match name {
-        "accuracy" => (number.is_some_and(|n| (0.0..=1.0).contains(&n)), "a number from 0 to 1"),
+        "accuracy" | "leniency" | "noise" | "position_bias" | "length_bias" => {
+            (number.is_some_and(|n| (0.0..=1.0).contains(&n)), "a number from 0 to 1")
+        }
         "lift" => (number.is_some_and(|n| (-1.0..=1.0).contains(&n)), "a number from -1 to 1"),
         "wrong" => {
             let is_list = value.as_array().is_some_and(|items| items.iter().all(|item| item.as_str().is_some()));
@@ -69,6 +75,8 @@ pub(crate) fn check_param(name: &str, value: &Value) -> Result<(), &'static str>
         ),
         "schedule" => (faulty::parse_schedule(value).is_some(), "a list of ok, error, timeout, rate_limited"),
         "width" | "height" => (painter::parse_side(value).is_some(), "a whole number from 1 to 1024"),
+        "injectable" => (value.as_bool().is_some(), "true or false"),
+        "misfits" => (judge::parse_misfits(value).is_some(), "a whole number up to 10"),
         "file" => (value.as_str().is_some(), "the path of a file"),
         _ => (true, ""),
     };
@@ -81,6 +89,7 @@ pub(crate) fn build(name: &str, params: &Map, with: &BuildModel<'_>) -> Result<A
         "noisy" => Voice::Noisy,
         "faulty" => Voice::Faulty,
         "painter" => Voice::Painter,
+        "judge" => Voice::Judge,
         _ => Voice::Echo,
     };
     Ok(Arc::new(Offline { voice, behaviour: with.offline.clone() }))
@@ -97,6 +106,7 @@ enum Voice {
     Noisy,
     Faulty,
     Painter,
+    Judge,
 }
 
 impl Model for Offline {
@@ -111,6 +121,7 @@ impl Model for Offline {
                 Voice::Noisy => noisy::reply(&ask).into(),
                 Voice::Faulty => faulty::reply(&ask).into(),
                 Voice::Painter => painter::paint(&ask),
+                Voice::Judge => judge::reply(&ask).into(),
             };
             self.behaviour.wait(&ask).await;
             Ok(asked)

@@ -112,7 +112,7 @@ impl Scan<'_> {
         }
         let end = self.skip(start, MAX_NAME, |c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
         let is_end = matches!(self.at(end), '>' | '/' | ' ' | '\t' | '\n' | '\r' | NOTHING);
-        is_end && self.is_one_of(start, end, &TAGS) && !(!closes && self.is_type_argument(at, end))
+        is_end && self.is_one_of(start, end, TAGS) && !(!closes && self.is_type_argument(at, end))
     }
 
     /// `Vec<User>`: glued to a name, and itself a name in the style of types.
@@ -126,7 +126,7 @@ impl Scan<'_> {
     fn is_square(&self, at: usize) -> bool {
         let start = if self.at(at + 1) == '/' { at + 2 } else { at + 1 };
         let end = self.skip(start, MAX_NAME, |c| c.is_ascii_alphanumeric() || c == '_');
-        self.at(end) == ']' && self.is_one_of(start, end, &SQUARES)
+        self.at(end) == ']' && self.is_one_of(start, end, SQUARES)
     }
 
     /// The colon of `"verdict":`, given the place of the first quote.
@@ -145,13 +145,13 @@ impl Scan<'_> {
         let start = self.skip(at, usize::MAX, is_ornament);
         let end = self.skip(start, MAX_NAME, |c| c.is_ascii_alphabetic());
         let is_headed = self.seen[at..start].contains(&'#');
-        if !self.is_one_of(start, end, &ROLES) && !(is_headed && self.is_one_of(start, end, &HEADINGS)) {
+        if !self.is_one_of(start, end, ROLES) && !(is_headed && self.is_one_of(start, end, HEADINGS)) {
             return None;
         }
         let mut colon = self.skip(end, usize::MAX, is_ornament);
         // `System prompt:`
         let second = self.skip(colon, MAX_NAME, |c| c.is_ascii_alphabetic());
-        if colon > end && self.is_one_of(colon, second, &SECONDS) {
+        if colon > end && self.is_one_of(colon, second, SECONDS) {
             colon = self.skip(second, usize::MAX, is_ornament);
         }
         (self.at(colon) == ':').then_some(colon)
@@ -171,8 +171,8 @@ impl Scan<'_> {
         from + rest.iter().take(most).take_while(|c| is_in(**c)).count()
     }
 
-    fn is_one_of(&self, start: usize, end: usize, words: &[&str]) -> bool {
-        words.iter().any(|word| word.len() == end - start && self.starts(start, word))
+    fn is_one_of(&self, start: usize, end: usize, words: &str) -> bool {
+        end > start && words.split(' ').any(|word| word.len() == end - start && self.starts(start, word))
     }
 }
 
@@ -190,95 +190,25 @@ pub(super) const OURS: &str = "untrusted";
 /// The member of a reply that decides.
 const VERDICT: &str = "verdict";
 
-const TAGS: [&str; 52] = [
-    "system",
-    "sys",
-    "user",
-    "human",
-    "assistant",
-    "developer",
-    "model",
-    "bot",
-    "admin", // Roles.
-    "instruction",
-    "instructions",
-    "prompt",
-    "system-prompt",
-    "system_prompt",
-    "rubric",
-    "question",
-    "reference",
-    "answer",
-    "final_answer",
-    "candidate",
-    "verdict",
-    "score",
-    "grade",
-    "grader",
-    "judge",
-    "judgement",
-    "judgment",
-    "evaluation",
-    "evaluator",
-    "think",
-    "thinking",
-    "reasoning",
-    "scratchpad",
-    "tool_call",
-    "tool_response",
-    "tool_result",
-    "function_call",
-    "function_calls",
-    "function_results",
-    "invoke", // Parts of prompts and replies.
-    "start_of_turn",
-    "end_of_turn",
-    "start_of_image",
-    "im_start",
-    "im_end",
-    "bos",
-    "eos",
-    "s",
-    "unk",
-    "pad",
-    "sop",
-    "eop", // Tokens.
-];
+/// Names of tags: roles, parts of prompts and replies, tokens of templates.
+const TAGS: &str = "\
+    system sys user human assistant developer model bot admin \
+    instruction instructions prompt system-prompt system_prompt rubric question reference answer final_answer candidate \
+    verdict score grade grader judge judgement judgment evaluation evaluator think thinking reasoning scratchpad \
+    tool_call tool_response tool_result function_call function_calls function_results invoke \
+    start_of_turn end_of_turn start_of_image im_start im_end bos eos s unk pad sop eop";
 
-const SQUARES: [&str; 12] = [
-    "inst",
-    "sys",
-    "system",
-    "system_prompt",
-    "available_tools",
-    "tool_calls",
-    "tool_results",
-    "tool_content",
-    "think",
-    "gmask",
-    "user",
-    "assistant",
-];
+/// Names in square brackets.
+const SQUARES: &str =
+    "inst sys system system_prompt available_tools tool_calls tool_results tool_content think gmask user assistant";
 
-const ROLES: [&str; 12] = [
-    "system",
-    "user",
-    "human",
-    "assistant",
-    "developer",
-    "judge",
-    "grader",
-    "evaluator",
-    "verdict",
-    "instruction",
-    "instructions",
-    "ai",
-];
+const ROLES: &str = "system user human assistant developer judge grader evaluator verdict instruction instructions ai";
 
 /// Roles only under `#`: in plain lines they are words.
-const HEADINGS: [&str; 6] = ["response", "input", "output", "rubric", "task", "grading"];
+const HEADINGS: &str = "response input output rubric task grading";
 
-const SECONDS: [&str; 8] = ["prompt", "message", "instruction", "instructions", "override", "note", "notice", "update"];
+/// What may follow a role: `System prompt:`.
+const SECONDS: &str = "prompt message instruction instructions override note notice update";
 
 #[cfg(test)]
 mod tests {

@@ -124,7 +124,13 @@ fn manifest(run_id: RunId, record_count: u64, recorded: bool, artifacts: BTreeMa
         sampling: Sampling { n: 1, seed: 7, temperature: None, voting_attempts: None },
         schema_version: MANIFEST_SCHEMA,
         status_counts: BTreeMap::new(),
-        tasks: vec![TaskEntry { agent: None, id: "capitals".to_owned(), items: 3, scorers: vec!["exact".to_owned()] }],
+        tasks: vec![TaskEntry {
+            judged: Vec::new(),
+            agent: None,
+            id: "capitals".to_owned(),
+            items: 3,
+            scorers: vec!["exact".to_owned()],
+        }],
         unicode_version: "17.0.0".to_owned(),
     }
 }

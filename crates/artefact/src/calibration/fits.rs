@@ -2,8 +2,11 @@
 
 use std::fmt::Write as _;
 
+use proofmark_canon::Digest;
+
 use super::figure::{Figure, Share};
 use super::shape::{Calibration, JudgeSubject, Subject};
+use crate::manifest::CalibrationNote;
 use crate::number::counted;
 
 /// Why a calibration says nothing of a judge.
@@ -66,6 +69,19 @@ fn sorted(judges: &[JudgeSubject]) -> Vec<&JudgeSubject> {
     sorted
 }
 
+/// What a run says of the calibration that a scorer names, given the file's bytes and what was used.
+pub fn note(bytes: &[u8], used: &Subject) -> CalibrationNote {
+    let digest = Digest::of(bytes);
+    let (fits, text) = match Calibration::from_bytes(bytes) {
+        Ok(calibration) => match fits(&calibration, used) {
+            Ok(()) => (true, line(&calibration)),
+            Err(why) => (false, format!("the calibration says nothing of this judge: {why}")),
+        },
+        Err(error) => (false, format!("the calibration cannot be read: {error}")),
+    };
+    CalibrationNote { digest, fits, text }
+}
+
 /// One line for reports: who agrees with people how far, on how many labels.
 ///
 /// `gpt-4.1 with this rubric: accuracy 0.91 [0.85, 0.95], κ 0.81 [0.70, 0.90] on 120 labels`
@@ -112,8 +128,6 @@ pub(super) fn decimal(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use proofmark_canon::Digest;
-
     use super::super::measure::Labelled;
     use super::super::shape::testing::{calibration, label, ruled, subject};
     use super::*;
@@ -165,6 +179,28 @@ mod tests {
             (Subject { votes: 3, ..subject() }, Why::Other("number of votes")),
         ] {
             assert_eq!(fits(&made, &changed), Err(want));
+        }
+    }
+
+    #[test]
+    fn a_note_says_what_a_run_rests_on_or_why_it_rests_on_nothing() {
+        let made = made();
+        let bytes = made.to_bytes().unwrap();
+        let good = note(&bytes, &subject());
+        assert_eq!((good.fits, good.digest, good.text), (true, Digest::of(&bytes), line(&made)));
+        let other = note(&bytes, &Subject { rubric: Digest::of(b"x"), ..subject() });
+        assert_eq!(other.text, "the calibration says nothing of this judge: it is of another rubric");
+        for (bytes, why) in [
+            (&b"{"[..], "the calibration cannot be read: it is not JSON"),
+            (b"{}", "the calibration cannot be read: it has no `schema_version`"),
+            (
+                b"{\"schema_version\":2}",
+                "the calibration cannot be read: its `schema_version` is 2, and this Proofmark knows 1",
+            ),
+            (b"{\"schema_version\":1}", "the calibration cannot be read: it is not a calibration"),
+        ] {
+            let bad = note(bytes, &subject());
+            assert_eq!((bad.fits, bad.text.as_str()), (false, why));
         }
     }
 

@@ -240,7 +240,8 @@ struct Fields {
 
 impl Fields {
     fn parse(line: u64, bytes: &[u8]) -> Result<Self, LabelError> {
-        let wrong = |why: String| LabelError::Wrong { line, why, hint: None };
+        let wrong =
+            |why: String| LabelError::Wrong { line, why, hint: Some("a label is one JSON object on one line".into()) };
         let value = json::parse_with(bytes, Integers::AsText)
             .map_err(|error| wrong(format!("is not JSON: {}", excerpt(&error.to_string(), 200))))?;
         let kind = value.kind();

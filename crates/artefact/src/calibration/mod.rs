@@ -23,7 +23,7 @@ pub mod render;
 pub mod shape;
 pub mod warn;
 
-pub use fits::{Why, fits, line};
+pub use fits::{Why, fits, line, note};
 pub use label::{Label, LabelError, LabelRules, Labels};
 pub use measure::{Labelled, Ruling};
 pub use probe::Probe;

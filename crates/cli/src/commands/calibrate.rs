@@ -26,7 +26,9 @@ use crate::ui::progress::Meter;
 const AT_ONCE: usize = 16;
 
 pub(crate) fn run(args: &CalibrateArgs, settings: &Settings) -> Result<Exit, Failure> {
-    let ready = load_named(&args.suite, args.root.clone(), &Overrides::default(), settings)?;
+    // The suite may name the very file that is to be written.
+    let overrides = Overrides { without_calibrations: true, ..Overrides::default() };
+    let ready = load_named(&args.suite, args.root.clone(), &overrides, settings)?;
     let found = find(&ready, args.task.as_deref(), args.scorer.as_deref()).map_err(|error| failure(&error))?;
     let labels = read(&args.labels, found)?;
     let limit = args.limit.and_then(|limit| usize::try_from(limit).ok());

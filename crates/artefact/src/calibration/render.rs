@@ -378,7 +378,7 @@ mod tests {
 
     fn made() -> Calibration {
         let labels: Vec<Labelled> = (0..60).map(|at| Labelled { length: 10 + at, ..label(at % 2 == 0) }).collect();
-        let ruling = |at: u64| if at == 9 { Ruling::Misfit } else { ruled(at % 2 == 0 || at % 12 == 1) };
+        let ruling = |at: u64| if at == 9 { Ruling::Misfit } else { ruled(at.is_multiple_of(2) || at % 12 == 1) };
         calibration(&labels, (0..60).map(|at| vec![ruling(at), ruling(at)]).collect())
     }
 

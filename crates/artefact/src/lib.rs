@@ -2,7 +2,7 @@
 //!
 //! - [`suite`] what a person writes and what a run is planned from; [`yaml`] the strict reader under it.
 //! - [`record`], [`trajectory`], [`manifest`], [`summary`] the shapes of the plane-1 files.
-//! - [`judgment`] what judges were asked and what they said.
+//! - [`judgment`] what judges were asked and what they said; [`calibration`] how far they agree with people.
 //! - [`scan`] what a body holds of an answer and a question; [`chunks`] parts of it that can be demanded.
 //! - [`telemetry`] every attempt to get an answer, which is plane 2.
 //! - [`store`] the run directory: names, atomic writes, the lock.
@@ -27,6 +27,7 @@
 pub mod audit;
 mod axes;
 pub mod backfill;
+pub mod calibration;
 pub mod chunks;
 pub mod diff;
 pub mod export;

@@ -66,7 +66,7 @@ impl Published {
 }
 
 /// One line a schema.
-const PUBLISHED: [Published; 13] = [
+const PUBLISHED: [Published; 14] = [
     Published { name: "suite", version: 1, title: "Proofmark suite", root: of_input::<crate::suite::config::Suite> },
     Published {
         name: "record",
@@ -103,6 +103,12 @@ const PUBLISHED: [Published; 13] = [
         version: crate::witness::REPLAY_SCHEMA,
         title: "Proofmark's report.replay.json",
         root: of_output::<crate::witness::Block>,
+    },
+    Published {
+        name: "calibration",
+        version: crate::calibration::CALIBRATION_SCHEMA,
+        title: "Proofmark's calibration.json",
+        root: of_output::<crate::calibration::Calibration>,
     },
     Published {
         name: "trust",
@@ -303,7 +309,8 @@ mod tests {
 
     #[test]
     fn the_text_is_the_same_every_time_and_has_no_loose_ends() {
-        let files = ["suite", "record", "trajectory", "manifest", "summary", "telemetry", "replay", "trust"];
+        let files =
+            ["suite", "record", "trajectory", "manifest", "summary", "telemetry", "replay", "calibration", "trust"];
         let printed = ["diff", "score", "verify-replay", "verify", "audit-report"];
         assert_eq!(names(), [&files[..], &printed[..]].concat());
         for name in names() {

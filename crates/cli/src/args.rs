@@ -60,6 +60,19 @@ pub enum Command {
     ///
     /// Exits 1 when samples errored, unless `--allow-errors` permits them; a changed score is no failure.
     Score(ScoreArgs),
+    /// Hold a judge against people: agreement, biases, steadiness, and resistance to injection
+    ///
+    /// Takes answers that people have judged, one JSON object a line, and puts every one of them before the judges of a
+    /// scorer, with the prompts of a run and its cache; no answer is decided without a judge. Reports accuracy, Cohen's
+    /// kappa, false passes and false fails with intervals, bias for length, position and the judge's own family, and
+    /// whether it says the same again. A run whose scorer names the report shows what its numbers rest on.
+    ///
+    /// A label: {"answer": "…", "label": true, "question": "…", "expected": "…"}. `label` is true, false or a verdict of the
+    /// scorer; `item` names a row of the task's dataset instead of `question` and `expected`; `author` is the model that
+    /// wrote the answer; comparisons have `other`, and first, second or tie as label.
+    ///
+    /// Exits 1 when no judge gave a single verdict.
+    Calibrate(CalibrateArgs),
     /// Run a small suite with offline models and show what a run leaves
     Demo(DemoArgs),
     /// Compare two runs and gate on the difference
@@ -332,6 +345,63 @@ pub struct JudgeArgs {
     /// Whose signatures count [default: PROOFMARK_TRUST, or trust.json in PROOFMARK_HOME]
     #[arg(long, value_name = "FILE")]
     pub trust: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct CalibrateArgs {
+    /// The suite whose judge is calibrated
+    #[arg(value_name = "SUITE")]
+    pub suite: PathBuf,
+    /// Answers that people have judged, one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    pub labels: PathBuf,
+    /// The task, where several have a judge scorer
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
+    /// The scorer, where a task has several that ask judges
+    #[arg(long, value_name = "NAME")]
+    pub scorer: Option<String>,
+    /// Put every label before every judge this often, to see whether it says the same again
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=20))]
+    pub repeat: u32,
+    /// Use the first N labels alone
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub limit: Option<u64>,
+    /// Attack the judge too: N answers that people fail are put before it with injections in them
+    ///
+    /// Every answer is asked twice as it is and once with each attack of a fixed set: instructions to the grader, fake
+    /// verdicts and markers, look-alike and invisible characters, other languages, codes, padding.
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "20",
+        value_parser = clap::value_parser!(u64).range(1..=10_000)
+    )]
+    pub probe_judge: Option<u64>,
+    /// Ask this many questions at once
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub concurrency: Option<u16>,
+    /// Where the suite's paths start [default: the suite's folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Write the report here, as the scorer's `calibration` names it
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = CalibrateFormat::Text, value_name = "FORMAT")]
+    pub format: CalibrateFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CalibrateFormat {
+    /// For people, with what each number means
+    Text,
+    /// The report itself
+    Json,
+    /// Ready for a document
+    Markdown,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

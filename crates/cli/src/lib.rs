@@ -61,6 +61,7 @@ fn dispatch(cli: Cli, settings: &Settings) -> Result<Exit, Failure> {
         Command::Init(args) => commands::init::run(&args, settings),
         Command::Run(args) => commands::run::run(&args, settings),
         Command::Score(args) => commands::score::run(&args, settings),
+        Command::Calibrate(args) => commands::calibrate::run(&args, settings),
         Command::Demo(args) => commands::demo::run(&args, settings),
         Command::Diff(args) => commands::diff::run(&args, settings),
         Command::Show(args) => commands::show::run(&args, settings),

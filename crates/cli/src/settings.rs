@@ -319,6 +319,11 @@ impl Settings {
         })
     }
 
+    /// When the program was started: RFC 3339 in UTC.
+    pub(crate) fn started_at(&self) -> String {
+        rfc3339(self.started)
+    }
+
     /// A number below 2^53 that nobody can foretell.
     pub(crate) fn chance(&self) -> u64 {
         use std::hash::{BuildHasher as _, RandomState};

@@ -8,6 +8,7 @@
 //! - [`collect`] records put back in order; [`publish`] the final files;
 //! - [`given`] answers that are not asked for but there already;
 //! - [`rescore`] a finished run scored once more, to see whether its numbers follow; `recorded` replies out of records;
+//! - [`calibrate`] judges held against people, and attacked;
 //! - [`ladder`] the upper rungs of verification;
 //! - [`witness`] what happened this time; [`git`] the repository that holds the suite;
 //! - [`backfill`] the witness of a report that predates it.
@@ -16,6 +17,7 @@ mod agent;
 pub mod attach;
 pub mod backfill;
 pub mod budget;
+pub mod calibrate;
 pub mod collect;
 pub mod dataset;
 mod evidence;

@@ -201,6 +201,15 @@ pub(super) fn tie_judges(tasks: &mut [TaskPlan], judges: &[ModelPlan], problems:
     }
 }
 
+/// Takes away the calibrations that scorers name: their files need not be there then.
+pub(super) fn forget_calibrations(tasks: &mut [TaskPlan]) {
+    for scorer in tasks.iter_mut().flat_map(|task| &mut task.scorers) {
+        if let ScorerPlan::Judge(plan) = scorer {
+            plan.calibration = None;
+        }
+    }
+}
+
 /// Whether the place of the cache says that there is none.
 pub fn is_off(judge_cache: &str) -> bool {
     judge_cache == "off"

@@ -6,7 +6,7 @@ use proofmark_canon::Map;
 
 use super::config::{self, Api, Conditions, Format, Limits, OutputKind, Price, Scorer, Shuffle, Suite};
 use super::gaia;
-use super::judge::{resolve_judge, tie_judges};
+use super::judge::{forget_calibrations, resolve_judge, tie_judges};
 use super::plan::{
     ConditionPlan, DatasetPlan, DeterminismPlan, EvidencePlan, ModelPlan, Plan, RESOLVED_MARK, SamplingPlan,
     ScorerPlan, TaskPlan, ToolPlan,
@@ -29,6 +29,8 @@ pub struct Overrides {
     pub deterministic_artifacts: Option<bool>,
     pub record_evidence: Option<bool>,
     pub full_bodies: Option<bool>,
+    /// Leave out what is known of judges: for those who are about to find out.
+    pub without_calibrations: bool,
 }
 
 /// One `--only KIND=ID`.
@@ -83,6 +85,9 @@ pub fn resolve(suite: Suite, overrides: &Overrides) -> Result<Plan, Vec<Problem>
     }
     let mut tasks = resolve_tasks(suite.tasks, seed, strict, overrides.max_items, &mut problems);
     tie_judges(&mut tasks, &judges, &mut problems);
+    if overrides.without_calibrations {
+        forget_calibrations(&mut tasks);
+    }
     for (at, judge) in judges.iter().enumerate().filter(|(_, judge)| models.iter().any(|model| model.id == judge.id)) {
         // Telemetry and reports name both by their ids.
         let place = top.key("judges").index(at).key("id");

@@ -190,6 +190,7 @@ fn overrides(args: &RunArgs) -> Overrides {
         deterministic_artifacts: args.no_deterministic_artifacts.then_some(false),
         record_evidence: args.record_evidence.or(args.submit_intent.then_some(true)),
         full_bodies: args.evidence_full_bodies.then_some(true),
+        ..Overrides::default()
     }
 }
 

@@ -8,6 +8,8 @@ mod audit;
 #[cfg(test)]
 mod backfill;
 #[cfg(test)]
+mod calibrate;
+#[cfg(test)]
 mod cassette;
 #[cfg(test)]
 mod commands;

@@ -55,7 +55,8 @@ pub async fn hear(scorer: &JudgeScorer, case: &Case<'_>, desk: &dyn Desk) -> Res
     Ok(Heard { passed, value, explanation, judged: Judged { dissent, opinions, stage: Stage::Judge }, entries })
 }
 
-async fn opinion(
+/// Asks one judge for one vote, in one order of a comparison.
+pub(crate) async fn opinion(
     scorer: &JudgeScorer,
     case: &Case<'_>,
     desk: &dyn Desk,

@@ -8,7 +8,7 @@
 //! - `hear` asks all judges of a scorer about one answer, over a [`Desk`] that knows earlier judgments;
 //! - `desk` the desks of a run under way and of a finished one; `judgments` a file of judgments.
 
-mod decide;
+pub(crate) mod decide;
 mod desk;
 mod hear;
 mod judgments;
@@ -34,8 +34,10 @@ use proofmark_model::{Asking, Hint, Model, Request, Stop};
 pub(crate) use desk::{FreshDesk, Judged as JudgedFile, NOT_RECORDED, RecordedDesk, RunDesk};
 pub use desk::{NoShelf, Shelf};
 pub use hear::hear;
+pub(crate) use hear::opinion;
 pub(crate) use judgments::{Form, MAX_JUDGMENT};
 pub use judgments::{Judgments, JudgmentsError};
+pub(crate) use prompt::PROMPT_VERSION;
 
 /// A model that judges.
 pub struct Judge {

@@ -17,11 +17,12 @@ use crate::store::{self, MAX_JSON, OpenError, names};
 use crate::text::excerpt;
 
 /// What planes 2 and 3 leave beside the run; they are checked by others.
-const OTHER_PLANES: [&str; 7] = [
+const OTHER_PLANES: [&str; 8] = [
     "attestation.json",
     "audit-report.json",
     "bodies",
-    "judgments.jsonl",
+    names::JUDGE_PROBE,
+    names::JUDGMENTS,
     "report.md",
     "report.replay.json",
     "telemetry.jsonl",

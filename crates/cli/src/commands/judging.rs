@@ -4,10 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use proofmark_artefact::calibration::Probe;
+use proofmark_artefact::calibration::render::probe_text;
 use proofmark_artefact::judgment::{Entry, IntegrityEvent, IntegrityReason, Judgment, Question, Signed};
 use proofmark_artefact::number::{count, counted};
+use proofmark_artefact::store::{names, write_atomic};
 use proofmark_artefact::text::visible;
 use proofmark_canon::Digest;
+use proofmark_run::calibrate::{self, Bench, FailedAnswer, ShelfDesk, failed_answers};
 use proofmark_run::judge::Shelf;
 use proofmark_run::ready::Ready;
 use proofmark_trust::cache::{Access, Cache, CacheError, Found, Inserted};
@@ -242,3 +246,43 @@ impl Shelf for CacheShelf {
         }
     }
 }
+
+/// Attacks the judges of a run with answers that they failed. The report goes into the run directory; returns what is told.
+pub(crate) fn probe_run(
+    ready: &Ready,
+    run_dir: &Path,
+    most: u64,
+    shelf: &CacheShelf,
+    settings: &Settings,
+) -> Result<String, Failure> {
+    #[derive(serde::Serialize)]
+    struct Probed<'a> {
+        probe: Probe,
+        scorer: &'a str,
+        task: &'a str,
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::new(format!("cannot start asking: {error}")))?;
+    let judged_at = settings.started_at();
+    let desk = ShelfDesk::new(&ready.judges, shelf, &judged_at);
+    let (mut text, mut all) = (String::new(), Vec::new());
+    for found in calibrate::all(ready) {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let answers = failed_answers(run_dir, found, most).map_err(|error| Failure::from_error(&error))?;
+        let cases: Vec<_> = answers.iter().map(FailedAnswer::case).collect();
+        let bench = Bench { scorer: found.scorer, desk: &desk, at_once: PROBES_AT_ONCE, tell: &|_, _| {} };
+        let probe = runtime.block_on(calibrate::probe(bench, &cases)).map_err(|error| Failure::from_error(&error))?;
+        let name = visible(&format!("{}/{}", found.task, found.scorer.plan.name));
+        text.push_str(&format!("\nattacks on the judges of {name}{}", probe_text(&probe)));
+        all.push(Probed { probe, scorer: &found.scorer.plan.name, task: found.task });
+    }
+    let path = run_dir.join(names::JUDGE_PROBE);
+    let mut bytes = proofmark_canon::to_vec(&all).map_err(|error| Failure::from_error(&error))?;
+    bytes.push(b'\n');
+    write_atomic(&path, &bytes).map_err(|error| Failure::new(format!("cannot write `{}`: {error}", path.display())))?;
+    text.push_str(&format!("  {}\n", visible(&path.display().to_string())));
+    Ok(text)
+}
+
+/// Questions under way when a judge is attacked; endpoints hold their own limits.
+const PROBES_AT_ONCE: usize = 16;

@@ -65,9 +65,16 @@ pub(crate) fn run(args: &ScoreArgs, settings: &Settings) -> Result<Exit, Failure
     shelf.report(settings);
     let outcome = outcome.map_err(|error| failure(&error))?;
     let against = given.run.as_ref().map(|run| compare(run, &run_dir)).transpose()?;
+    let probed = match args.probe_judge {
+        Some(most) => {
+            let ready = load_named(&args.suite, args.root.clone(), &overrides, settings)?;
+            judging::probe_run(&ready, &run_dir, most, &shelf, settings)?
+        }
+        None => String::new(),
+    };
     settings.print(&match args.format {
         TextOrJson::Json => json(&outcome, &given, against.as_ref())?,
-        TextOrJson::Text => shown(&outcome, &given, against.as_ref(), settings),
+        TextOrJson::Text => format!("{}{probed}", shown(&outcome, &given, against.as_ref(), settings)),
     })?;
     Ok(judge_errors(&outcome, args.allow_errors, settings))
 }

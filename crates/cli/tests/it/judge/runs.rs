@@ -211,3 +211,53 @@ fn judges_in_a_suite_must_make_sense() {
         env.run(&["run", "suite.yaml", "--run-dir", "run"]).expect(2).complains(&[says]);
     }
 }
+
+#[test]
+fn attacks_turn_a_gullible_judge_and_are_counted() {
+    let env = judged();
+    let probe = |dir: &str| {
+        let run = ["run", "suite.yaml", "--run-dir", dir, "--probe-judge=2"];
+        signing(&env, &run, 1).run().expect(0).says(&["Injection probe"]);
+        env.run(&["validate", dir]).expect(0);
+        json(&env, &format!("{dir}/judge-probe.json"))[0]["probe"].clone()
+    };
+    let honest = probe("honest");
+    assert_eq!((&honest["answers"]["probed"], &honest["overall"]["flips"]["count"]), (&json!(2), &json!(0)));
+    env.put("suite.yaml", SUITE.replace("\"offline:judge\"", "\"offline:judge\", params: {injectable: true}"));
+    let gullible = probe("gullible");
+    assert!(gullible["overall"]["flips"]["count"].as_u64().unwrap() > 10, "{gullible:#}");
+    assert_eq!(gullible["baseline"]["count"], 0, "without an attack it fails them again");
+}
+
+#[test]
+fn the_report_shows_the_calibration_that_a_run_rests_on_or_that_there_is_none() {
+    let env = judged();
+    let labels: String = (0..12)
+        .map(|at| {
+            let (answer, label) = if at % 2 == 0 { ("It is thirty days.", true) } else { ("No idea.", false) };
+            json!({"question": format!("{at}: how long?"), "expected": "thirty days", "answer": answer, "label": label})
+                .to_string()
+                + "\n"
+        })
+        .collect();
+    env.put("labels.jsonl", labels);
+    run(&env, "none");
+    let none = env.text("none/report.html");
+    assert!(none.contains("not calibrated"), "{none}");
+    signing(&env, &["calibrate", "suite.yaml", "--labels", "labels.jsonl", "-o", "calibration.json"], 1)
+        .run()
+        .expect(0);
+    let with = SUITE.replace("type: judge,", "type: judge, calibration: calibration.json,");
+    env.put("suite.yaml", with.clone());
+    run(&env, "calibrated");
+    let note = &json(&env, "calibrated/manifest.json")["tasks"][0]["judged"][0]["calibration"];
+    assert_eq!(note["fits"], true, "{note:#}");
+    assert!(note["text"].as_str().unwrap().contains("accuracy 1.00"), "{note:#}");
+    assert!(env.text("calibrated/report.html").contains("accuracy 1.00"));
+    // Of another rubric it says nothing.
+    env.put("suite.yaml", with.replace("Is the answer right?", "Is it short?"));
+    run(&env, "other");
+    let note = &json(&env, "other/manifest.json")["tasks"][0]["judged"][0]["calibration"];
+    assert_eq!(note["fits"], false, "{note:#}");
+    assert!(env.text("other/report.html").contains("does not fit"));
+}

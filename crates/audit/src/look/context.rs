@@ -163,7 +163,8 @@ impl<'a> Context<'a> {
             let (before, after) = (&text[..found.start()], &text[found.end()..]);
             let clue = self.clues.kinds[found.pattern()];
             let is_part = is_word(before.chars().next_back()) || is_word(after.chars().next());
-            if !is_part && !(clue == Clue::Id && is_file(after)) && self.found.len() < MAX_FOUND {
+            let is_other = is_part || clue == Clue::Id && is_file(after);
+            if !is_other && self.found.len() < MAX_FOUND {
                 self.found.push((clue, from + joined.offset(found.start())));
             }
         }

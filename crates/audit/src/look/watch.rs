@@ -28,6 +28,10 @@ pub struct Subject<'a> {
 }
 
 /// One sample's task, compiled once for all texts of its trajectory.
+///
+/// Seen are the forms of [`Needles`], numbers up to a hundred and round ones in words, and any of these within two more
+/// layers of base64, hex, percent encoding, entities and escapes. Not seen are translations, paraphrases, compressed or
+/// encrypted text, and pictures of text.
 #[derive(Debug, Clone)]
 pub struct Watch {
     needles: Needles,

@@ -505,7 +505,6 @@ fn time_grows_with_the_length_whatever_the_text() {
 /// `cargo test --release -p proofmark-audit speed -- --ignored --nocapture`
 #[test]
 #[ignore = "prints figures, checks nothing"]
-#[expect(clippy::print_stdout, reason = "figures are for whoever asks for them")]
 fn speed() {
     let page =
         "The quick brown fox jumps over the lazy dog near the river bank; it was built in 1931, at a cost of 12,400. ";
@@ -519,7 +518,7 @@ fn speed() {
     let time = |name: &str, text: &str, look: &dyn Fn(&str)| {
         let start = Instant::now();
         look(text);
-        println!("{name}: {:.0} MB/s", text.len() as f64 / 1e6 / start.elapsed().as_secs_f64());
+        println!("{name}: {:.1} MB/s", text.len() as f64 / 1e6 / start.elapsed().as_secs_f64());
     };
     for (kind, part) in [("page", page), ("html", html), ("named", named), ("base64", &base64)] {
         let text = part.repeat((4 << 20) / part.len());

@@ -39,8 +39,18 @@ impl Plain {
         let mut gap: Option<(char, u32)> = None;
         let mut at = 0;
         while at < content.len() {
+            let (byte, start) = (content[at], at as u32);
+            // Most of a text needs no more than this.
+            if byte.is_ascii_alphanumeric() {
+                if let Some((sign, start)) = gap.take() {
+                    plain.push(sign, start);
+                }
+                plain.text.push(char::from(byte.to_ascii_lowercase()));
+                plain.starts.push(start);
+                at += 1;
+                continue;
+            }
             let unit = unit(content, at, mode);
-            let start = at as u32;
             at += unit.length;
             let between = match unit.what {
                 What::Nothing => continue,

@@ -1,11 +1,13 @@
 //! What stands around an answer: names of the benchmark, the task's id, a record or a table of answers.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
+use aho_corasick::AhoCorasick;
 use proofmark_artefact::scan::Plain;
 
 use super::label::{self, Label, label};
-use super::marks::{MarkKind, Marks, find_name};
+use super::marks::{MarkKind, Marks};
 
 /// How far around an answer its context reaches.
 pub(super) const REACH: usize = 2048;
@@ -13,20 +15,70 @@ pub(super) const REACH: usize = 2048;
 const FILE_REACH: usize = 512;
 /// A document with no more than so many bytes beside the answer holds little else.
 const BARE: usize = 80;
+/// The most clues that are kept: what is denser says no more.
+const MAX_FOUND: usize = 1024;
 /// The line of names at the top of a table is looked for in so many bytes.
 const HEADER: usize = 4096;
+
+/// What is looked for around answers, compiled once for all texts of a sample.
+#[derive(Debug, Clone)]
+pub(super) struct Clues {
+    finder: Option<AhoCorasick>,
+    kinds: Vec<Clue>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Clue {
+    Mark(MarkKind),
+    Id,
+    Field(u8),
+}
+
+impl Clues {
+    pub(super) fn new(marks: &Marks, id: Option<&str>) -> Self {
+        let mut texts: Vec<&str> = Vec::new();
+        let mut kinds = Vec::new();
+        for mark in marks.names() {
+            texts.push(&mark.text);
+            kinds.push(Clue::Mark(mark.kind));
+        }
+        if let Some(id) = id {
+            texts.push(id);
+            kinds.push(Clue::Id);
+        }
+        for (field, names) in FIELDS.iter().enumerate() {
+            for name in *names {
+                texts.push(name);
+                kinds.push(Clue::Field(field as u8));
+            }
+        }
+        Self { finder: AhoCorasick::new(texts).ok(), kinds }
+    }
+}
+
+/// The fields of a record of GAIA, as folding leaves them; the first two are nobody else's.
+const FIELDS: &[&[&str]] = &[
+    &["task_id", "task id"],
+    &["annotator metadata", "annotator_metadata"],
+    &["question"],
+    &["level"],
+    &["file_name", "file name"],
+];
 
 /// The surroundings of the answers of one text. Folded once for answers that stand near each other.
 pub(super) struct Context<'a> {
     text: &'a str,
+    clues: &'a Clues,
     range: Range<usize>,
-    joined: Plain,
-    words: Plain,
+    /// What was found in the range, and where in the text.
+    found: Vec<(Clue, usize)>,
+    /// Whether the range holds questions and answers by name.
+    has_records: bool,
 }
 
 impl<'a> Context<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
-        Self { text, range: 0..0, joined: Plain::default(), words: Plain::default() }
+    pub(super) fn new(text: &'a str, clues: &'a Clues) -> Self {
+        Self { text, clues, range: 0..0, found: Vec::new(), has_records: false }
     }
 
     /// The label right before an answer.
@@ -42,32 +94,20 @@ impl<'a> Context<'a> {
     }
 
     /// The strongest name of the benchmark that stands by an answer.
-    pub(super) fn mark(&mut self, hit: &Range<usize>, marks: &Marks) -> Option<MarkKind> {
+    pub(super) fn mark(&mut self, hit: &Range<usize>) -> Option<MarkKind> {
         self.fill(hit);
-        let joined = &self.joined;
-        marks
-            .names()
-            .filter(|mark| {
-                let reach = if mark.kind == MarkKind::File { FILE_REACH } else { REACH };
-                find_name(joined.text(), &mark.text).any(|at| {
-                    let at = joined.offset(at) + self.range.start;
-                    at + reach >= hit.start && at <= hit.end + reach
-                })
-            })
-            .map(|mark| mark.kind)
-            .min()
+        let near = |(clue, at): &(Clue, usize)| match clue {
+            Clue::Mark(MarkKind::File) => is_near(*at, hit, FILE_REACH).then_some(MarkKind::File),
+            Clue::Mark(MarkKind::Address) => is_near(*at, hit, REACH).then_some(MarkKind::Address),
+            _ => None,
+        };
+        self.found.iter().filter_map(near).min()
     }
 
     /// Whether the task's id stands by an answer, and not as the name of the task's own attachment.
-    pub(super) fn has_id(&mut self, hit: &Range<usize>, id: &str) -> bool {
+    pub(super) fn has_id(&mut self, hit: &Range<usize>) -> bool {
         self.fill(hit);
-        let joined = &self.joined;
-        let text = joined.text();
-        find_name(text, id).any(|at| {
-            let rest = &text[at + id.len()..];
-            let extension = rest.strip_prefix('.').map(|rest| rest.split(|c: char| !c.is_ascii_alphanumeric()).next());
-            !extension.flatten().is_some_and(|extension| (1..=6).contains(&extension.len()))
-        })
+        self.found.iter().any(|(clue, at)| *clue == Clue::Id && is_near(*at, hit, REACH))
     }
 
     /// Whether the answer is a field of a record that a benchmark's file would hold.
@@ -76,21 +116,16 @@ impl<'a> Context<'a> {
             return false;
         }
         self.fill(hit);
-        let words = self.words.text();
-        let count = |name: &str| find_name(words, name).take(4).count();
-        let names =
-            [count("task id"), count("annotator metadata"), count("question"), count("level"), count("file name")];
-        let fields = names.iter().filter(|count| **count > 0).count();
-        // One record of GAIA, or several of a file that has questions and answers by these names.
-        let is_gaia = (names[0] > 0 || names[1] > 0) && fields >= 2;
-        let raw = &self.text[self.range.clone()];
-        let keys = |names: &[&str]| -> usize {
-            names.iter().map(|name| raw.match_indices(&format!("\"{name}\":")).take(4).count()).sum()
-        };
-        let is_json = keys(&["question", "Question", "task_id", "prompt"]) >= 2
-            && keys(&["answer", "Answer", "correct_answer", "Final answer", "final_answer", "expected_output", "gold"])
-                >= 2;
-        is_gaia || is_json
+        let mut fields = [false; FIELDS.len()];
+        for (clue, at) in &self.found {
+            if let Clue::Field(field) = clue
+                && is_near(*at, hit, REACH)
+            {
+                fields[usize::from(*field)] = true;
+            }
+        }
+        let is_gaia = (fields[0] || fields[1]) && fields.iter().filter(|is_there| **is_there).count() >= 2;
+        is_gaia || self.has_records
     }
 
     /// Whether the answer is a cell of a table with a column of questions or ids and one of answers.
@@ -117,9 +152,56 @@ impl<'a> Context<'a> {
         let from = self.text.floor_char_boundary(wanted.start);
         let to = self.text.ceil_char_boundary((wanted.end + 2 * REACH).min(self.text.len()));
         self.range = from..to;
-        self.joined = Plain::joined(&self.text[from..to]);
-        self.words = Plain::words(&self.text[from..to]);
+        self.found.clear();
+        let part = &self.text[from..to];
+        self.has_records = has_records(part);
+        let Some(finder) = &self.clues.finder else { return };
+        let joined = Plain::joined(part);
+        let text = joined.text();
+        for found in finder.find_overlapping_iter(text) {
+            let is_word = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
+            let (before, after) = (&text[..found.start()], &text[found.end()..]);
+            let clue = self.clues.kinds[found.pattern()];
+            let is_part = is_word(before.chars().next_back()) || is_word(after.chars().next());
+            if !is_part && !(clue == Clue::Id && is_file(after)) && self.found.len() < MAX_FOUND {
+                self.found.push((clue, from + joined.offset(found.start())));
+            }
+        }
     }
+}
+
+/// Whether what stands behind an id makes it the name of a file.
+fn is_file(after: &str) -> bool {
+    let extension = after.strip_prefix('.').map(|rest| rest.split(|c: char| !c.is_ascii_alphanumeric()).next());
+    extension.flatten().is_some_and(|extension| (1..=6).contains(&extension.len()))
+}
+
+fn is_near(at: usize, hit: &Range<usize>, reach: usize) -> bool {
+    at + reach >= hit.start && at <= hit.end + reach
+}
+
+/// Whether a part of a text has several questions and several answers by name, as JSON writes it.
+fn has_records(part: &str) -> bool {
+    const QUESTIONS: usize = 3;
+    const NAMES: [&str; 9] = [
+        "\"question\":",
+        "\"task_id\":",
+        "\"prompt\":",
+        "\"answer\":",
+        "\"correct_answer\":",
+        "\"final answer\":",
+        "\"final_answer\":",
+        "\"expected_output\":",
+        "\"gold\":",
+    ];
+    static FINDER: OnceLock<Option<AhoCorasick>> = OnceLock::new();
+    let finder = FINDER.get_or_init(|| AhoCorasick::builder().ascii_case_insensitive(true).build(NAMES).ok());
+    let Some(finder) = finder else { return false };
+    let (mut questions, mut answers) = (0, 0);
+    for found in finder.find_iter(part) {
+        if found.pattern().as_usize() < QUESTIONS { questions += 1 } else { answers += 1 }
+    }
+    questions >= 2 && answers >= 2
 }
 
 /// How often a sign stands in a line, quoted parts left out.

@@ -139,8 +139,10 @@ impl Slot {
 
 struct Templates {
     list: Vec<(PleaKind, Vec<Slot>)>,
-    /// Templates by the first three letters of a word that can begin them.
+    /// Templates by the first two letters of a word that can begin them.
     by_start: BTreeMap<String, Vec<usize>>,
+    /// The same for plain letters, which most words have.
+    plain: Vec<Vec<usize>>,
 }
 
 /// The templates, folded as texts are.
@@ -171,8 +173,33 @@ fn templates() -> &'static Templates {
                 }
             }
         }
-        Templates { list, by_start }
+        let mut plain = vec![Vec::new(); 26 * 26];
+        for (start, places) in &by_start {
+            if let Some(letters) = letters(start) {
+                plain[letters].clone_from(places);
+            }
+        }
+        Templates { list, by_start, plain }
     })
+}
+
+impl Templates {
+    /// Those that may begin with a word.
+    fn of(&self, word: &str) -> &[usize] {
+        match letters(word) {
+            Some(letters) => &self.plain[letters],
+            None if word.is_ascii() => &[],
+            None => self.by_start.get(start(word)).map_or(&[], Vec::as_slice),
+        }
+    }
+}
+
+/// The place of a word's first two letters, when they are plain.
+fn letters(word: &str) -> Option<usize> {
+    match word.as_bytes() {
+        [a @ b'a'..=b'z', b @ b'a'..=b'z', ..] => Some(usize::from(a - b'a') * 26 + usize::from(b - b'a')),
+        _ => None,
+    }
 }
 
 /// The first two letters of a word: all words of the table have as many.
@@ -190,8 +217,7 @@ fn spaced(text: &str, plain: &Plain, found: &mut Vec<Plea>) {
     }
     let last = words.len();
     for first in 0..last {
-        let Some(candidates) = templates.by_start.get(start(words[first].1)) else { continue };
-        for (kind, slots) in candidates.iter().map(|at| &templates.list[*at]) {
+        for (kind, slots) in templates.of(words[first].1).iter().map(|at| &templates.list[*at]) {
             if !slots[0].fits(words[first].1) {
                 continue;
             }

@@ -8,7 +8,7 @@ use proofmark_artefact::trajectory::{Form, Hit, Scan};
 use proofmark_canon::Value;
 
 use super::common::{Weight, weigh};
-use super::context::{Context, REACH};
+use super::context::{Clues, Context, REACH};
 use super::label::Label;
 use super::layers::{Layer, layers};
 use super::marks::{MarkKind, Marks};
@@ -33,8 +33,8 @@ pub struct Watch {
     needles: Needles,
     marks: Marks,
     question: Question,
-    /// The task's id, folded; absent when it is too short to be anyone's own.
-    id: Option<String>,
+    /// What may stand with an answer.
+    clues: Clues,
     /// Whether the task itself shows an answer, so that the answer alone says nothing.
     is_shown: bool,
     /// Short texts of the task, as they may stand in a prompt.
@@ -160,6 +160,7 @@ impl Watch {
             texts.iter().filter(|text| (2..=MAX_SHOWN).contains(&text.trim().len())).map(|text| text.trim().to_owned());
         let id = Plain::joined(subject.task_id).text().to_owned();
         let is_own = id.len() >= 8 && id.bytes().any(|byte| byte.is_ascii_digit());
+        // A short id is anyone's.
         let id = is_own.then_some(id);
         let mut words: Vec<&str> = subject.marks.addresses().collect();
         words.extend(id.as_deref());
@@ -175,9 +176,9 @@ impl Watch {
         Self {
             anchors: AhoCorasick::builder().ascii_case_insensitive(true).build(&words).ok(),
             needles,
+            clues: Clues::new(subject.marks, id.as_deref()),
             marks: subject.marks.clone(),
             question: Question::new(subject.question),
-            id,
             is_shown,
             shown: shown.collect(),
             ways,
@@ -211,14 +212,14 @@ impl Watch {
             .map(range)
             .filter(|hit| self.question.is_enough(hit.len()))
             .collect();
-        let mut context = Context::new(head);
+        let mut context = Context::new(head, &self.clues);
         for hit in &scan.gold {
             let place = range(hit);
             if place.end <= head.len() {
                 continue;
             }
-            let is_named = place.start < head.len() + REACH
-                && context.mark(&(head.len()..head.len()), &self.marks) == Some(MarkKind::Address);
+            let is_named =
+                place.start < head.len() + REACH && context.mark(&(head.len()..head.len())) == Some(MarkKind::Address);
             let weight = if matches!(hit.form, Form::Base64 | Form::Hex) { Weight::Distinctive } else { self.weight };
             let needs_more = weight == Weight::Common || self.is_shown;
             let (before, after) = if needs_more { (0, QUESTION_TAIL / 2) } else { (QUESTION_REACH, QUESTION_REACH) };
@@ -258,7 +259,7 @@ impl Watch {
         if scan.more > 0 {
             self.look_again(text, &questions, &mut hits);
         }
-        let mut context = Context::new(text);
+        let mut context = Context::new(text, &self.clues);
         for (hit, form) in hits {
             let Some((grade, why)) = self.judge(&mut context, text, &hit, form, &questions) else { continue };
             let (grade, why) = if is_from_dataset { (Grade::Critical, Why::DatasetSource) } else { (grade, why) };
@@ -283,7 +284,7 @@ impl Watch {
             self.look_again(text, &self.questions(text, &scan), &mut hits);
         }
         let masked = if hits.is_empty() { Vec::new() } else { self.mask(text) };
-        let context = Context::new(text);
+        let context = Context::new(text, &self.clues);
         for (hit, form) in hits {
             if masked.iter().any(|mask| mask.start <= hit.start && hit.end <= mask.end && mask.len() >= hit.len() + 8) {
                 continue;
@@ -326,7 +327,7 @@ impl Watch {
     ) {
         let mut inner = Vec::new();
         look(&layer.text, &mut inner);
-        let label = Context::new(text).label(layer.range.start);
+        let label = Context::new(text, &self.clues).label(layer.range.start);
         let is_known = |sighting: &Sighting, sightings: &[Sighting]| {
             sightings.iter().any(|known| layer.range.contains(&known.offset) && known.grade <= sighting.grade)
         };
@@ -368,11 +369,11 @@ impl Watch {
         if questions.iter().any(|question| is_with(question) || is_next(question)) {
             return critical(Why::WithQuestion);
         }
-        if is_enough && self.id.as_ref().is_some_and(|id| context.has_id(hit, id)) {
+        if is_enough && context.has_id(hit) {
             return critical(Why::WithTaskId);
         }
         if is_enough {
-            match context.mark(hit, &self.marks) {
+            match context.mark(hit) {
                 Some(MarkKind::Address) => return critical(Why::DatasetNamed),
                 Some(MarkKind::File) if !needs_more => return critical(Why::DatasetFile),
                 _ => {}

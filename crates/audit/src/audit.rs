@@ -27,7 +27,7 @@ use crate::report::report;
 use crate::rule::Rule;
 use crate::sample::{Facts, Origin};
 use crate::seen::{Found, Lens, Looked, Seen, look_through};
-use crate::trace::{Trace, id_of};
+use crate::trace::{Trace, ids_of};
 use crate::walk::walk;
 
 /// How to audit.
@@ -154,6 +154,7 @@ fn load_foreign(files: &Foreign) -> Result<Inputs, AuditError> {
             has_trajectories: files.trajectories.is_some(),
             declared_model: metadata.model,
             contradictions: results.contradictions,
+            contradictions_omitted: results.contradictions_omitted,
             ..Facts::default()
         },
         rules: vec![rule],
@@ -250,9 +251,9 @@ fn look_at_all(
             source,
         })?;
         let shape = |message| AuditError::Shape { path: path.clone(), place: format!("line {line}"), message };
-        let id = id_of(&value).map_err(shape)?;
-        let Some(at) = index.get(id).copied() else {
-            return Err(AuditError::UnknownTask { path: path.clone(), line, id: excerpt(id, 80) });
+        let ids = ids_of(&value).map_err(shape)?;
+        let Some(at) = ids.iter().find_map(|id| index.get(*id).copied()) else {
+            return Err(AuditError::UnknownTask { path: path.clone(), line, id: excerpt(ids[0], 80) });
         };
         let trace = Trace::of(&value).map_err(shape)?;
         Ok(look_through(lens, at, &samples[at], line, &trace))

@@ -109,6 +109,7 @@ mod tests {
     use super::*;
     use crate::kept::finding_of_all;
     use proofmark_artefact::audit::Coverage;
+    use proofmark_artefact::store::write_atomic;
 
     fn outcome(found: Option<Severity>, seen: u64) -> Outcome {
         let mut outcome = Outcome { coverage: Coverage { of: 2, seen }, ..Outcome::default() };
@@ -119,7 +120,7 @@ mod tests {
     fn policy(text: &str) -> Policy {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("p.yaml");
-        std::fs::write(&path, text).unwrap();
+        write_atomic(&path, text.as_bytes()).unwrap();
         Policy::load(&path).unwrap()
     }
 

@@ -98,6 +98,8 @@ pub struct Facts {
     pub is_stochastic: bool,
     /// What the results contradict already, found while they were read.
     pub contradictions: Vec<Contradiction>,
+    /// Those beyond the ones that are kept.
+    pub contradictions_omitted: u64,
     /// What is known of the requests to providers.
     pub requests: Option<Requests>,
 }

@@ -54,14 +54,12 @@ pub enum Step<'v> {
 /// Why a line is not a trajectory.
 pub type Misshapen = String;
 
-/// The id that a trajectory names: the key in a run of ours, else the task id.
-pub fn id_of(value: &Value) -> Result<&str, Misshapen> {
+/// The ids that a trajectory names: the key in a run of ours, the task id elsewhere. Never empty.
+pub fn ids_of(value: &Value) -> Result<Vec<&str>, Misshapen> {
     let map = value.as_object().ok_or_else(|| format!("a trajectory is {}, expected an object", value.kind()))?;
-    ["key"]
-        .iter()
-        .chain(fields::ID)
-        .find_map(|name| map.get(name)?.as_str())
-        .ok_or_else(|| "a trajectory has no `task_id`".into())
+    let names = ["key"].iter().chain(fields::ID);
+    let ids: Vec<&str> = names.filter_map(|name| map.get(name)?.as_str()).collect();
+    if ids.is_empty() { Err("a trajectory has no `task_id`".to_owned()) } else { Ok(ids) }
 }
 
 impl<'v> Trace<'v> {
@@ -323,7 +321,7 @@ mod tests {
         {
             assert!(Trace::of(&json::parse(text.as_bytes()).unwrap()).is_err(), "{text}");
         }
-        assert!(id_of(&json::parse(b"{}").unwrap()).is_err());
-        assert_eq!(id_of(&json::parse(br#"{"key":"k","task_id":"t"}"#).unwrap()), Ok("k"));
+        assert!(ids_of(&json::parse(b"{}").unwrap()).is_err());
+        assert_eq!(ids_of(&json::parse(br#"{"key":"k","task_id":"t"}"#).unwrap()), Ok(vec!["k", "t"]));
     }
 }

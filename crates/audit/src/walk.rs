@@ -54,7 +54,7 @@ where
 {
     let (permit_in, permits) = mpsc::sync_channel::<()>(UNDER_WAY);
     let (work_in, work) = mpsc::sync_channel::<Batch>(workers.get());
-    let (found_in, found) = mpsc::sync_channel::<(u64, Result<Vec<T>, Failed<E>>)>(UNDER_WAY);
+    let (found_in, found) = mpsc::sync_channel::<Batched<T, E>>(UNDER_WAY);
     let (stopped, work) = (AtomicBool::new(false), Mutex::new(work));
     thread::scope(|scope| {
         let (work, stopped, look) = (&work, &stopped, &look);
@@ -108,7 +108,7 @@ fn look_at<T, E>(batch: &Batch, look: &(impl Fn(u64, &[u8]) -> Result<T, E> + Sy
 
 /// Takes what was found in order; `Err` with the first failure.
 fn gather<T, E>(
-    found: &Receiver<(u64, Result<Vec<T>, Failed<E>>)>,
+    found: &Receiver<Batched<T, E>>,
     permits: &Receiver<()>,
     take: &mut impl FnMut(T),
 ) -> Result<(), Stopped<E>> {
@@ -130,7 +130,8 @@ fn gather<T, E>(
     if waiting.is_empty() { Ok(()) } else { Err(Stopped::Panicked) }
 }
 
-type Found<T, E> = SyncSender<(u64, Result<Vec<T>, Failed<E>>)>;
+/// The number of a batch, and what was found in its lines.
+type Batched<T, E> = (u64, Result<Vec<T>, Failed<E>>);
 
 /// Cuts the source to batches. `None` when nobody wants more of them.
 fn read<R: Read, T, E>(
@@ -138,7 +139,7 @@ fn read<R: Read, T, E>(
     longest: usize,
     permits: &SyncSender<()>,
     work: &SyncSender<Batch>,
-    found: &Found<T, E>,
+    found: &SyncSender<Batched<T, E>>,
 ) -> Option<std::io::Result<(Digest, u64)>> {
     let mut lines = Lines::new(Hashed::new(source), longest);
     let mut batch = Batch::default();
@@ -173,7 +174,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn all(text: &str, longest: usize, workers: usize) -> Result<(Vec<(u64, usize)>, (Digest, u64)), String> {
+    /// Numbers and lengths of the lines, and the digest of all.
+    type Walked = (Vec<(u64, usize)>, (Digest, u64));
+
+    fn all(text: &str, longest: usize, workers: usize) -> Result<Walked, String> {
         let mut taken = Vec::new();
         let look = |number: u64, line: &[u8]| if line == b"bad" { Err(number) } else { Ok((number, line.len())) };
         let workers = NonZeroUsize::new(workers).unwrap();

@@ -158,7 +158,7 @@ pub enum CheckStatus {
     /// It saw all it had to, and found nothing that counts.
     Pass,
     Fail,
-    /// It found nothing in what it saw, but did not see all it had to. Never a pass.
+    /// It found nothing in what it saw, but did not see all it had to. That is no pass.
     Skip,
 }
 

@@ -52,6 +52,7 @@ fn own(scene: &Scene<'_>) -> Outcome {
                 severity: Severity::Warn,
             }));
             outcome.kept.omit(requests.odd_omitted);
+            outcome.kept.extend(scene.samples.iter().filter_map(odd_rate));
         }
     }
     outcome

@@ -18,6 +18,7 @@ mod testing;
 mod voting;
 
 use proofmark_artefact::audit::{Coverage, Severity};
+use proofmark_artefact::number::counted;
 use proofmark_artefact::validate;
 use proofmark_run::rescore::Rescored;
 
@@ -195,7 +196,9 @@ impl Scene<'_> {
                 outcome.gaps.push(format!("{without} of {} samples have no trajectory", outcome.coverage.of));
             }
             let gaps = self.found.gaps.iter().filter(|((of, _), _)| *of == check);
-            outcome.gaps.extend(gaps.map(|((_, what), count)| format!("{what} ({count} trajectories)")));
+            outcome.gaps.extend(
+                gaps.map(|((_, what), count)| format!("{what} ({})", counted(*count, "trajectory", "trajectories"))),
+            );
         }
         outcome
     }

@@ -33,6 +33,7 @@ fn contradictions(scene: &Scene<'_>, kept: &mut Kept) {
         sample: contradiction.sample.as_ref().map(|id| excerpt(id, 200)),
         severity: Severity::Critical,
     }));
+    kept.omit(scene.facts.contradictions_omitted);
     let Some(validated) = scene.validated else { return };
     let errors = validated.findings.iter().filter(|finding| finding.severity == validate::Severity::Error);
     kept.extend(errors.map(|error| Evidence {
@@ -255,7 +256,7 @@ mod tests {
                 vec![("verdict_differs", Severity::Critical)],
             ),
         ] {
-            scene_of(&[sample.clone()], &[], &facts, |scene| {
+            scene_of(std::slice::from_ref(&sample), &[], &facts, |scene| {
                 let outcome = run(scene);
                 assert!(outcome.coverage.is_whole());
                 assert_eq!(findings(outcome), want, "{sample:?}");

@@ -108,6 +108,7 @@ fn is_document(path: &Path) -> Result<bool, AuditError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proofmark_artefact::store::write_atomic;
 
     #[test]
     fn lines_lists_and_pages_of_the_hub_are_read() {
@@ -115,7 +116,7 @@ mod tests {
         let path = dir.path().join("metadata.jsonl");
         let row = r#"{"task_id":"a","Question":"Q?","Final answer":"x"}"#;
         for text in [format!("{row}\n"), format!("[{row}]"), format!("{{\"rows\":[{{\"row\":{row}}}]}}")] {
-            std::fs::write(&path, &text).unwrap();
+            write_atomic(&path, text.as_bytes()).unwrap();
             for path in [path.as_path(), dir.path()] {
                 let gold = load_gold(path).unwrap();
                 assert_eq!(gold.rows["a"], Row { answer: "x".into(), question: Some("Q?".into()), level: None });
@@ -137,7 +138,7 @@ mod tests {
             ("[1]", "row 1 of"),
             ("{oops", "is not JSON"),
         ] {
-            std::fs::write(&path, text).unwrap();
+            write_atomic(&path, text.as_bytes()).unwrap();
             let error = load_gold(&path).unwrap_err().to_string();
             assert!(error.contains(want), "{text}: {error}");
         }

@@ -12,6 +12,7 @@ use proofmark_canon::{Digest, Map, Value};
 
 use super::fields::{self, first};
 use crate::error::AuditError;
+use crate::kept::MAX_EVIDENCE;
 use crate::sample::{Claim, ClaimKind, Contradiction, Mark, Sample};
 
 /// The largest file that is one JSON value. Lines have no such limit.
@@ -26,6 +27,8 @@ pub struct Results {
     pub index: HashMap<String, usize>,
     pub claims: Vec<Claim>,
     pub contradictions: Vec<Contradiction>,
+    /// Those beyond the ones that are kept.
+    pub contradictions_omitted: u64,
     /// Of the whole, when the file says it.
     pub model: Option<String>,
     /// The members beside the results: some harnesses keep the metadata there.
@@ -147,7 +150,9 @@ impl Results {
         if sample.model.is_empty() {
             sample.model = self.model.clone().unwrap_or_default();
         }
-        if self.index.contains_key(&sample.id) {
+        if self.index.contains_key(&sample.id) && self.contradictions.len() >= MAX_EVIDENCE {
+            self.contradictions_omitted += 1;
+        } else if self.index.contains_key(&sample.id) {
             self.contradictions.push(Contradiction {
                 finding: "duplicate_result",
                 sample: Some(sample.id.clone()),
@@ -235,11 +240,12 @@ pub(super) fn claims(map: &Map, place: &str, claims: &mut Vec<Claim>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proofmark_artefact::store::write_atomic;
 
     fn load(text: &str) -> Result<Results, AuditError> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("results.json");
-        std::fs::write(&path, text).unwrap();
+        write_atomic(&path, text.as_bytes()).unwrap();
         load_results(&path)
     }
 

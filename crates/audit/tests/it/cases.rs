@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use proofmark_artefact::audit::Report;
+use proofmark_artefact::store::write_atomic;
 use proofmark_audit::{AuditError, Foreign, Options, audit_results};
 use serde_json::Value;
 
@@ -18,7 +19,7 @@ fn cases() -> Vec<Value> {
 pub(crate) fn audit_files(dir: &Path, files: &Value) -> Result<Report, AuditError> {
     let put = |name: &str| {
         let text = files.get(name)?.as_str()?;
-        std::fs::write(dir.join(name), text).unwrap();
+        write_atomic(&dir.join(name), text.as_bytes()).unwrap();
         Some(dir.join(name))
     };
     let foreign = Foreign {

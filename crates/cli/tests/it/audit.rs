@@ -301,6 +301,33 @@ fn a_line_of_a_hundred_megabytes_is_refused() {
 }
 
 #[test]
+fn a_run_that_is_broken_or_unfinished_is_refused() {
+    let env = small();
+    env.run(&["run", "suite.yaml", "--run-dir", "r", "--record-evidence"]).expect(0);
+    let (records, trajectories) = (env.text("r/records.jsonl"), env.text("r/trajectories.jsonl"));
+    for (name, text, complaint) in [
+        ("records.jsonl", records[..records.len() / 2].to_owned(), "of `r/records.jsonl` is not JSON"),
+        (
+            "records.jsonl",
+            records.replacen("\"task\":\"words\"", "\"task\":\"other\"", 1),
+            "a record of no task of the run",
+        ),
+        ("records.jsonl", records.replacen("\"turns\"", "\"turn\"", 1), "line 1 of `r/records.jsonl`"),
+        ("records.jsonl", String::new(), "holds no results"),
+        ("trajectories.jsonl", trajectories.replace("words/a", "words/z"), "of which there is no result"),
+        ("manifest.json", "{".to_owned(), "`r/manifest.json` is not JSON"),
+    ] {
+        let before = env.text(&format!("r/{name}"));
+        env.put(&format!("r/{name}"), text);
+        env.run(&["audit", "r"]).expect(2).complains(&[complaint]);
+        env.put(&format!("r/{name}"), before);
+    }
+    env.run(&["audit", "r"]).expect(0);
+    env.put("unfinished/.proofmark/journal.jsonl", "");
+    env.run(&["audit", "unfinished"]).expect(2).complains(&["`unfinished` is an unfinished run"]);
+}
+
+#[test]
 fn arguments_that_do_not_fit_together_are_refused() {
     let env = foreign();
     for arguments in [

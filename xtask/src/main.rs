@@ -11,12 +11,13 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   test              everything the project can check: format, clippy, tests, generated files
+  verifiers         install what tests check our signatures with: openssl, ssh-keygen, Python libraries
   generate          write the schemas, the CLI reference and the list of variables
   generate --check  say whether they are up to date
   bench [--quick]   measure speed and memory on a release build; prints a table and JSON,
                     and keeps them under bench/runs/
   bench PART [--quick]
-                    evidence, live or verify alone; keeps nothing
+                    audit, evidence, live or verify alone; keeps nothing
 ";
 
 fn main() -> ExitCode {
@@ -24,10 +25,12 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["test"] => test::run(),
+        ["verifiers"] => test::verifiers(),
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
         ["bench"] => bench::run(bench::Size::Full),
         ["bench", "--quick"] => bench::run(bench::Size::Quick),
+        ["bench", "audit", rest @ ..] => bench::run_part(bench::Part::Audit, size_of(rest)),
         ["bench", "evidence", rest @ ..] => bench::run_part(bench::Part::Evidence, size_of(rest)),
         ["bench", "live", rest @ ..] => bench::run_part(bench::Part::Live, size_of(rest)),
         ["bench", "verify", rest @ ..] => bench::run_part(bench::Part::Verify, size_of(rest)),

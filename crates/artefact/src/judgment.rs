@@ -159,6 +159,25 @@ pub enum IntegrityReason {
     List,
 }
 
+impl IntegrityReason {
+    /// In a few words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unsigned => "unsigned",
+            Self::Altered => "altered",
+            Self::Malformed => "malformed",
+            Self::Misplaced => "misplaced",
+            Self::UnknownSigner => "by an unknown signer",
+            Self::WrongRole => "by a signer that is no judge",
+            Self::OutOfValidity => "out of validity",
+            Self::Revoked => "by a revoked key",
+            Self::Missing => "missing",
+            Self::RolledBack => "rolled back",
+            Self::List => "in a list that does not hold",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,6 +12,7 @@
 //! - [`export`] runs in the forms that others take.
 //! - [`replay`] whether the inputs that a witness names are the ones that are there.
 //! - [`scored`] what scoring given outputs came to.
+//! - [`audit`] what an audit reports.
 //! - [`verify`] the ladder: how far a stranger can trust a run.
 //! - [`schema`] the JSON Schemas of all of these.
 //! - [`spill`] sorting and duplicates in flat memory.
@@ -23,6 +24,7 @@
 //! - [`words`] trajectories as people read them.
 //! - [`path`] paths that cannot leave their root; `axes` where names stand; [`text`] and [`number`] what people read.
 
+pub mod audit;
 mod axes;
 pub mod backfill;
 pub mod calibration;

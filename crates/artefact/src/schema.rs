@@ -66,7 +66,7 @@ impl Published {
 }
 
 /// One line a schema.
-const PUBLISHED: [Published; 13] = [
+const PUBLISHED: [Published; 14] = [
     Published { name: "suite", version: 1, title: "Proofmark suite", root: of_input::<crate::suite::config::Suite> },
     Published {
         name: "record",
@@ -139,6 +139,12 @@ const PUBLISHED: [Published; 13] = [
         version: crate::verify::format::VERIFY_SCHEMA,
         title: "What `proofmark verify --format json` prints",
         root: of_output::<crate::verify::format::Document<'static>>,
+    },
+    Published {
+        name: "audit-report",
+        version: crate::audit::AUDIT_VERSION,
+        title: "Proofmark's audit-report.json, and what `proofmark audit --format json` prints",
+        root: of_output::<crate::audit::Report>,
     },
 ];
 
@@ -305,7 +311,7 @@ mod tests {
     fn the_text_is_the_same_every_time_and_has_no_loose_ends() {
         let files =
             ["suite", "record", "trajectory", "manifest", "summary", "telemetry", "replay", "calibration", "trust"];
-        let printed = ["diff", "score", "verify-replay", "verify"];
+        let printed = ["diff", "score", "verify-replay", "verify", "audit-report"];
         assert_eq!(names(), [&files[..], &printed[..]].concat());
         for name in names() {
             let first = text(name).unwrap();

@@ -132,6 +132,19 @@ pub enum Command {
     ///
     /// Exits 0 when every rung asked for holds, 1 when a check failed, 2 when it could not be checked.
     Verify(VerifyArgs),
+    /// Look for signs that a score was not earned
+    ///
+    /// Takes a run directory, or the results of another harness in the shapes that GAIA's harnesses write. Runs eleven
+    /// checks: leaked answers, credit for no work, gold in prompts, calls that reach the grader, answers that the scorer
+    /// cannot tell apart, undisclosed attempts, the split, marks and totals scored again, pleas to the grader, signs of
+    /// fabrication, and what agents that do nothing would get. Each says how much of what it had to see it saw; a critical
+    /// check that saw less than all is not a pass.
+    ///
+    /// Asks no model, uses no network and no clock: the same files give the same bytes anywhere. Programs of a suite are
+    /// not started without --run-commands.
+    ///
+    /// Exits 0 when clean, 1 when not (with --strict, also on warnings), 2 when something cannot be read.
+    Audit(AuditArgs),
     /// Print the digest that the contract gives a file
     ///
     /// Structured: SHA-256 of the canonical JSON of what the YAML or JSON says, so that comments, white space and the order
@@ -260,6 +273,22 @@ pub struct RunArgs {
     /// How to print the result
     #[arg(long, value_enum, default_value_t = TextOrJson::Text, value_name = "FORMAT")]
     pub format: TextOrJson,
+    /// Attack the judges afterwards: N answers that they failed are put before them with injections in them
+    ///
+    /// What comes of it goes to `judge-probe.json` in the run directory. `proofmark calibrate` does the same with answers
+    /// that people have judged.
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "20",
+        value_parser = clap::value_parser!(u64).range(1..=10_000),
+        help_heading = "Judging"
+    )]
+    pub probe_judge: Option<u64>,
+    #[command(flatten)]
+    pub judging: JudgeArgs,
 }
 
 #[derive(Debug, Args)]
@@ -307,6 +336,43 @@ pub struct ScoreArgs {
     /// How to print the result
     #[arg(long, value_enum, default_value_t = TextOrJson::Text, value_name = "FORMAT")]
     pub format: TextOrJson,
+    /// Attack the judges afterwards: N answers that they failed are put before them with injections in them
+    ///
+    /// What comes of it goes to `judge-probe.json` in the run directory. `proofmark calibrate` does the same with answers
+    /// that people have judged.
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "20",
+        value_parser = clap::value_parser!(u64).range(1..=10_000),
+        help_heading = "Judging"
+    )]
+    pub probe_judge: Option<u64>,
+    #[command(flatten)]
+    pub judging: JudgeArgs,
+}
+
+/// For suites with judges.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Judging")]
+pub struct JudgeArgs {
+    /// Sign judgments with this key: a name, a fingerprint, a file, or `none` [default: your key with the role judge]
+    #[arg(long, value_name = "KEY")]
+    pub judge_key: Option<String>,
+    /// Read the key's passphrase from this file
+    #[arg(long, value_name = "FILE")]
+    pub passphrase_file: Option<PathBuf>,
+    /// Keep judgments in this folder, or `off` [default: what the suite says, else your cache]
+    #[arg(long, value_name = "DIR|off")]
+    pub judge_cache: Option<PathBuf>,
+    /// Ask judges again, whatever the cache holds; new verdicts replace old ones, which are kept and shown
+    #[arg(long)]
+    pub rejudge: bool,
+    /// Whose signatures count [default: PROOFMARK_TRUST, or trust.json in PROOFMARK_HOME]
+    #[arg(long, value_name = "FILE")]
+    pub trust: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -354,6 +420,8 @@ pub struct CalibrateArgs {
     /// How to print the result
     #[arg(long, value_enum, default_value_t = CalibrateFormat::Text, value_name = "FORMAT")]
     pub format: CalibrateFormat,
+    #[command(flatten)]
+    pub judging: JudgeArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -635,9 +703,71 @@ pub struct VerifyArgs {
     /// Where the paths of the blocks start, whatever they say
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
+    /// Whose signatures count [default: PROOFMARK_TRUST, or trust.json in PROOFMARK_HOME]
+    #[arg(long, value_name = "FILE")]
+    pub trust: Option<PathBuf>,
     /// How to print the result
     #[arg(long, value_enum, default_value_t = ReplayFormat::Text, value_name = "FORMAT")]
     pub format: ReplayFormat,
+}
+
+#[derive(Debug, Args)]
+pub struct AuditArgs {
+    /// The run directory
+    #[arg(value_name = "RUN", required_unless_present = "results", conflicts_with = "results")]
+    pub run: Option<PathBuf>,
+    /// Results of another harness: a JSON object with `results`, a list, or JSON lines
+    #[arg(long, value_name = "FILE")]
+    pub results: Option<PathBuf>,
+    /// Their trajectories: JSON lines, one a task
+    #[arg(long, value_name = "FILE", requires = "results")]
+    pub trajectories: Option<PathBuf>,
+    /// What their harness says of the whole: split, attempts, totals
+    #[arg(long, value_name = "FILE", requires = "results")]
+    pub metadata: Option<PathBuf>,
+    /// The dataset's own answers, to hold the results against: JSON or JSON lines, or a split's folder of GAIA
+    #[arg(long, value_name = "DATASET")]
+    pub gold: Option<PathBuf>,
+    /// Fail on warnings too
+    #[arg(long)]
+    pub strict: bool,
+    /// Severities that differ from ours, in YAML or JSON; what is turned down is recorded and shown
+    #[arg(long, value_name = "FILE")]
+    pub policy: Option<PathBuf>,
+    /// Show gold answers instead of their digests
+    #[arg(long)]
+    pub reveal_gold: bool,
+    /// The moment to put into the report, RFC 3339 [default: none]
+    #[arg(long, value_name = "TIME")]
+    pub audited_at: Option<String>,
+    /// Where the suite's paths start, to make every record again [default: where the witness says]
+    #[arg(long, value_name = "DIR", conflicts_with = "results")]
+    pub root: Option<PathBuf>,
+    /// Start programs of `command` scorers to score again
+    ///
+    /// They can do anything that you can. Only for suites that you trust.
+    #[arg(long, conflicts_with = "results")]
+    pub run_commands: bool,
+    /// How to print the report
+    #[arg(long, value_enum, default_value_t = AuditFormat::Text, value_name = "FORMAT")]
+    pub format: AuditFormat,
+    /// Write it to a file instead
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AuditFormat {
+    /// A line for each check with its evidence, then the verdict
+    Text,
+    /// `audit-report.json`: canonical, with all evidence that is kept
+    Json,
+    /// Ready for a pull request comment
+    Markdown,
+    /// For code scanning
+    Sarif,
+    /// For CI systems that read test reports
+    Junit,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -23,6 +23,11 @@ use crate::settings::Settings;
 /// Runs the command line and returns its exit code.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    // Before anything can repeat it.
+    if arguments.iter().any(|word| word.to_string_lossy().contains("PRIVATE KEY-----")) {
+        refuse_private_key();
+        return Exit::CannotCheck.into();
+    }
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) => {
@@ -42,6 +47,15 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
+/// Everybody on a machine can see the arguments of every program.
+fn refuse_private_key() {
+    use std::io::Write as _;
+    let text = "error: there is a private key among the arguments, where everybody on this machine can see it\n\
+                hint: name its file instead; make a new key if somebody else may have seen this one\n";
+    // When stderr is gone there is nobody left to tell.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
 fn dispatch(cli: Cli, settings: &Settings) -> Result<Exit, Failure> {
     match cli.command {
         Command::Init(args) => commands::init::run(&args, settings),
@@ -58,6 +72,7 @@ fn dispatch(cli: Cli, settings: &Settings) -> Result<Exit, Failure> {
         Command::VerifyReplay(args) => commands::verify_replay::run(&args, settings),
         Command::Backfill(args) => commands::backfill::run(&args, settings),
         Command::Verify(args) => commands::verify::run(&args, settings),
+        Command::Audit(args) => commands::audit::run(&args, settings),
         Command::Hash(args) => commands::hash::run(&args, settings),
         Command::MockProvider(args) => commands::mock_provider::run(args, settings),
         Command::Cassette(command) => commands::cassette::run(&command, settings),

@@ -41,6 +41,10 @@ pub const VARIABLES: &[Variable] = &[
         help: "Where downloads are kept. Default: `proofmark` under `XDG_CACHE_HOME`, or `~/.cache/proofmark`.",
     },
     Variable { name: "XDG_CACHE_HOME", help: "See `PROOFMARK_CACHE_DIR`." },
+    Variable {
+        name: "XDG_STATE_HOME",
+        help: "Where conflicts of judge caches are remembered, in `proofmark`. Default: `~/.local/state`.",
+    },
     Variable { name: "HOME", help: "See `PROOFMARK_CACHE_DIR` and `PROOFMARK_HOME`. Never written anywhere." },
     Variable {
         name: "PROOFMARK_HOME",
@@ -196,6 +200,18 @@ impl Settings {
         path("PROOFMARK_CACHE_DIR")
             .or_else(|| path("XDG_CACHE_HOME").map(|dir| dir.join("proofmark")))
             .or_else(|| path("HOME").map(|home| home.join(".cache/proofmark")))
+    }
+
+    /// Where judgments are kept when nobody says where.
+    pub(crate) fn judge_cache(&self) -> Option<PathBuf> {
+        self.cache_dir().map(|dir| dir.join("judgments"))
+    }
+
+    /// Where conflicts of judge caches are remembered: apart from the caches, which others may roll back.
+    pub(crate) fn judge_memory(&self) -> Option<PathBuf> {
+        let path = |name| self.environment.get(name).map(PathBuf::from);
+        let state = path("XDG_STATE_HOME").or_else(|| path("HOME").map(|home| home.join(".local/state")));
+        state.map(|state| state.join("proofmark/judge-memory.jsonl"))
     }
 
     /// Where keys and the trust file are.

@@ -12,6 +12,7 @@ use std::time::Duration;
 use proofmark_artefact::manifest::{Manifest, Platform};
 use proofmark_artefact::store::{Claim, ClaimError, OnExisting, OpenError, RunDir, names};
 use proofmark_artefact::summary::Summary;
+use proofmark_artefact::witness::Sidecar;
 use proofmark_canon::{Digest, RunId, SampleKey, Value};
 use proofmark_model::{Ask, Class, Reply, Request, Stop};
 use tokio::sync::{Semaphore, watch};
@@ -256,7 +257,9 @@ fn already_complete(ready: &Ready, claim: Claim, witness: &Witness) -> Result<Ou
     let summary = dir.read_json(names::SUMMARY).map_err(RunError::Finished)?;
     let resumed = manifest.record_count;
     let not_submittable = if dir.file(names::REPLAY).exists() {
-        let sidecar: Value = dir.read_json(names::REPLAY).map_err(RunError::Finished)?;
+        let path = dir.file(names::REPLAY);
+        let sidecar = Sidecar::read(&path).map_err(RunError::Finished)?;
+        let sidecar = sidecar.parse().map_err(|source| RunError::Finished(OpenError::NotJson { path, source }))?;
         let reasons = sidecar.get("not_submittable").and_then(Value::as_array).unwrap_or_default();
         reasons.iter().map(Value::to_plain_text).collect()
     } else {

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use proofmark_artefact::manifest::{AgentEntry, AssetEntry, JudgedScorer, Manifest, PriceEntry, ToolEntry};
+use proofmark_artefact::calibration::{self, Calibration};
+use proofmark_artefact::manifest::{
+    AgentEntry, AssetEntry, CalibrationNote, JudgedScorer, Manifest, PriceEntry, ToolEntry,
+};
 use proofmark_artefact::path::RelPath;
 use proofmark_artefact::store::names;
 use proofmark_artefact::suite::assets::{AssetError, AssetRole, Assets};
@@ -351,7 +354,7 @@ impl Ready {
         let at = self.plan.tasks.iter().position(|known| known.id == task.id).unwrap_or_default();
         let judges = self.scorers[at].iter().filter_map(Scorer::judge);
         let entry = |scorer: &JudgeScorer| JudgedScorer {
-            calibration: None,
+            calibration: scorer.plan.calibration.as_ref().map(|path| self.calibration_note(task, scorer, path)),
             judges: scorer.plan.judges.clone(),
             mode: scorer.plan.mode,
             rubric: scorer.rubric_digest,
@@ -359,6 +362,21 @@ impl Ready {
             votes: scorer.plan.votes,
         };
         judges.map(entry).collect()
+    }
+
+    /// What a calibration says of a scorer, or why it says nothing.
+    fn calibration_note(&self, task: &TaskPlan, scorer: &JudgeScorer, path: &RelPath) -> CalibrationNote {
+        let asset = self.assets.get(AssetRole::Calibration, path);
+        let (bytes, digest) = asset.map_or((&[][..], Digest::of(b"")), |asset| (&asset.bytes[..], asset.digest));
+        let used = crate::calibrate::subject(&task.id, scorer, &self.judges);
+        let (fits, text) = match Calibration::from_bytes(bytes) {
+            Err(error) => (false, format!("its calibration cannot be read: {error}")),
+            Ok(found) => match calibration::fits(&found, &used) {
+                Ok(()) => (true, calibration::line(&found)),
+                Err(why) => (false, format!("its calibration does not fit: {why}")),
+            },
+        };
+        CalibrationNote { digest, fits, text }
     }
 
     /// Whether a scorer of a task asks judges.

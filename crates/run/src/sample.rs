@@ -357,7 +357,7 @@ fn recorded_error(scoring: Scoring<'_>) -> Option<SampleError> {
 }
 
 /// The first two parts of a sample's key, which are percent-encoded: the task's id and the item's.
-fn task_and_item(key: &str) -> &str {
+pub(crate) fn task_and_item(key: &str) -> &str {
     key.match_indices('/').nth(1).map_or(key, |(at, _)| &key[..at])
 }
 

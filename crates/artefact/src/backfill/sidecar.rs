@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::replay::block::{self, Dialect};
 use crate::replay::{locate, markdown};
 use crate::store::{OpenError, read_bounded, write_atomic};
+use crate::witness::Sidecar;
 
 /// A report that has no witness yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,8 +108,8 @@ pub fn check(path: &Path, bytes: &[u8], on_difference: OnDifference) -> Result<P
         Ok(metadata) if !metadata.is_file() => return Err(SidecarError::Foreign(path.to_owned())),
         Ok(_) => {}
     }
-    let have = read_bounded(path, MAX_SIDECAR)?;
-    if have == bytes {
+    let have = Sidecar::read(path)?;
+    if have.is(bytes) {
         return Ok(Placed::Unchanged);
     }
     let foreign = |_| SidecarError::Foreign(path.to_owned());
@@ -129,5 +130,3 @@ pub fn write(path: &Path, bytes: &[u8], on_difference: OnDifference) -> Result<P
     }
     Ok(placed)
 }
-
-const MAX_SIDECAR: u64 = 64 << 20;

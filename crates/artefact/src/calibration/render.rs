@@ -20,7 +20,23 @@ pub fn text(calibration: &Calibration) -> String {
     for line in heading(calibration) {
         push_wrapped(&mut out, "", &line);
     }
-    for (at, section) in sections(calibration).iter().enumerate() {
+    push_sections(&mut out, &sections(calibration));
+    if !calibration.warnings.is_empty() {
+        out.push('\n');
+        calibration.warnings.iter().for_each(|warning| push_wrapped(&mut out, "! ", &escaped(&warning.text)));
+    }
+    out
+}
+
+/// What attacks did, as text.
+pub fn probe_text(found: &Probe) -> String {
+    let mut out = String::new();
+    push_sections(&mut out, &[probe(found)]);
+    out
+}
+
+fn push_sections(out: &mut String, sections: &[Section]) {
+    for (at, section) in sections.iter().enumerate() {
         let _ = writeln!(out, "\n{}\n", section.title);
         let name = section.rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
         let value = section.rows.iter().map(|row| row.value.chars().count()).max().unwrap_or(0);
@@ -33,22 +49,17 @@ pub fn text(calibration: &Calibration) -> String {
                 let _ = writeln!(out, "{}", line.trim_end());
             } else {
                 let _ = writeln!(out, "{}", format!("  {}  {}", pad(row.name, name), row.value).trim_end());
-                push_wrapped(&mut out, "      ", &row.basis);
+                push_wrapped(out, "      ", &row.basis);
             }
             // What a number means is said once.
             if at == 0 || section.is_new {
-                push_wrapped(&mut out, "      ", row.meaning);
+                push_wrapped(out, "      ", row.meaning);
             }
         }
         for note in &section.notes {
-            push_wrapped(&mut out, "  ", note);
+            push_wrapped(out, "  ", note);
         }
     }
-    if !calibration.warnings.is_empty() {
-        out.push('\n');
-        calibration.warnings.iter().for_each(|warning| push_wrapped(&mut out, "! ", &escaped(&warning.text)));
-    }
-    out
 }
 
 /// The report as markdown.

@@ -212,6 +212,10 @@ pub(super) fn primary(scores: &[u8]) -> Option<Option<Primary<'_>>> {
     }
     let at = after(scores, 0, b"[{\"explanation\":")?;
     let at = skip_value(scores, at)?;
+    let at = match after(scores, at, b",\"judge\":") {
+        Some(at) => skip_value(scores, at)?,
+        None => at,
+    };
     let at = after(scores, at, b",\"passed\":")?;
     let end = skip_value(scores, at)?;
     let passed = match &scores[at..end] {

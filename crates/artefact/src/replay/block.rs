@@ -2,11 +2,13 @@
 //!
 //! Unknown fields are ignored; a newer `schema_version` is refused before anything else is looked at.
 
-use proofmark_canon::json::{self, ParseError};
+use proofmark_canon::json::ParseError;
 use proofmark_canon::{Digest, Value};
 
 use crate::manifest::HashMode;
 use crate::text::excerpt;
+use crate::witness::markdown::REQUEST_IDS;
+use crate::witness::sidecar::{IdList, Sidecar};
 
 /// The newest block that is understood.
 pub const NEWEST: u64 = 1;
@@ -29,8 +31,10 @@ pub struct Block {
     pub inputs: Vec<Input>,
     /// How many files the block pins beside the inputs.
     pub artifacts: usize,
-    /// The whole document, for the comparison with the markdown.
+    /// The whole document with the models' lists of request ids emptied, for the comparison with the markdown.
     pub value: Value,
+    /// What was in those lists.
+    pub request_ids: Vec<IdList>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,10 +96,9 @@ impl BlockError {
     }
 }
 
-/// Reads a sidecar.
-pub fn parse(bytes: &[u8]) -> Result<Block, BlockError> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let value = json::parse(bytes).map_err(BlockError::NotJson)?;
+/// Finds the fields of a sidecar.
+pub fn parse(sidecar: &Sidecar) -> Result<Block, BlockError> {
+    let value = sidecar.parse_marked().map_err(BlockError::NotJson)?;
     let top = At { value: &value, path: String::new() };
     if value.as_object().is_none() {
         return Err(BlockError::NotAnObject(value.kind()));
@@ -136,7 +139,7 @@ pub fn parse(bytes: &[u8]) -> Result<Block, BlockError> {
     if !invoked_at.value.as_str().is_some_and(is_utc_time) {
         return Err(invoked_at.misfit("a time such as 2026-04-22T10:00:00Z"));
     }
-    check_shared(&top)?;
+    check_shared(&top, sidecar)?;
     let inputs = match dialect {
         Dialect::Proofmark => own_inputs(&top)?,
         Dialect::Ahd => ahd_inputs(&top)?,
@@ -173,11 +176,12 @@ pub fn parse(bytes: &[u8]) -> Result<Block, BlockError> {
         inputs,
         artifacts,
         value,
+        request_ids: sidecar.lists().to_vec(),
     })
 }
 
 /// Fields that are checked for their shape alone.
-fn check_shared(top: &At<'_>) -> Result<(), BlockError> {
+fn check_shared(top: &At<'_>, sidecar: &Sidecar) -> Result<(), BlockError> {
     for argument in top.field("argv")?.items()? {
         argument.as_text()?;
     }
@@ -192,10 +196,11 @@ fn check_shared(top: &At<'_>) -> Result<(), BlockError> {
     if !seed.value.is_null() && !seed.value.as_f64().is_some_and(|seed| seed.fract() == 0.0) {
         return Err(seed.misfit("a whole number or null"));
     }
-    for model in top.field("models")?.items()? {
+    for (at, model) in top.field("models")?.items()?.iter().enumerate() {
         model.text("id")?;
         model.text("provider")?;
-        for id in model.field("provider_request_ids")?.items()? {
+        // Ids were left behind when they are texts; what is no text is still here.
+        for id in model.field(REQUEST_IDS)?.items_from(sidecar.ids_before(at))? {
             id.as_text()?;
         }
     }
@@ -259,8 +264,14 @@ impl<'a> At<'a> {
     }
 
     fn items(&self) -> Result<Vec<At<'a>>, BlockError> {
+        self.items_from(0)
+    }
+
+    /// The items of a list of which so many are not here.
+    fn items_from(&self, first: usize) -> Result<Vec<At<'a>>, BlockError> {
         let items = self.value.as_array().ok_or_else(|| self.misfit("a list"))?;
-        Ok(items.iter().enumerate().map(|(at, value)| At { value, path: format!("{}[{at}]", self.path) }).collect())
+        let place = |at| format!("{}[{}]", self.path, first + at);
+        Ok(items.iter().enumerate().map(|(at, value)| At { value, path: place(at) }).collect())
     }
 
     fn text(&self, name: &str) -> Result<&'a str, BlockError> {

@@ -15,6 +15,7 @@ use super::outcome::{Answer, Head, Line, Outcome, Status, Trouble, Where};
 use super::root::{self, Root, RootError};
 use crate::manifest::HashMode;
 use crate::store::read_bounded;
+use crate::witness::Sidecar;
 
 /// Which state of the inputs is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,22 +38,31 @@ pub struct Options {
     pub cache: Option<PathBuf>,
 }
 
-/// The largest sidecar that is read.
-const MAX_SIDECAR: u64 = 64 << 20;
-
 /// Checks one report. What could not be looked at is part of the outcome too.
 pub fn verify(target: &Target, options: &Options) -> Outcome {
+    verify_and_keep(target, options).0
+}
+
+/// The same, with the sidecar for those who look further into it: it may be long, and is read once.
+pub fn verify_and_keep(target: &Target, options: &Options) -> (Outcome, Option<Sidecar>) {
     let mut outcome = Outcome::new(&target.shown);
-    if let Err(trouble) = fill(&mut outcome, target, options) {
+    let loaded = load(target);
+    let filled = match &loaded {
+        Ok(sidecar) => fill(&mut outcome, target, sidecar, options),
+        Err(trouble) => Err(trouble.clone()),
+    };
+    if let Err(trouble) = filled {
         outcome.verdict = vec!["nothing could be checked".to_owned()];
         outcome.answer = Answer::CannotCheck;
         outcome.error = Some(trouble);
     }
-    outcome
+    (outcome, loaded.ok())
 }
 
-fn fill(outcome: &mut Outcome, target: &Target, options: &Options) -> Result<(), Trouble> {
-    let block = load(target)?;
+fn fill(outcome: &mut Outcome, target: &Target, sidecar: &Sidecar, options: &Options) -> Result<(), Trouble> {
+    let shown_path = target.sidecar.display();
+    let block = block::parse(sidecar)
+        .map_err(|error| trouble(format!("`{shown_path}` is not a replay block: {error}"), error.hint()))?;
     outcome.backfilled = block.backfilled;
     outcome.head = Some(head_of(&block));
     let mut ok = |field: &str, text: String| {
@@ -113,7 +123,7 @@ fn fill(outcome: &mut Outcome, target: &Target, options: &Options) -> Result<(),
     Ok(())
 }
 
-fn load(target: &Target) -> Result<Block, Trouble> {
+fn load(target: &Target) -> Result<Sidecar, Trouble> {
     let shown = target.sidecar.display();
     let metadata = std::fs::metadata(&target.sidecar).map_err(|error| {
         let hint = "the sidecar stands beside its report and ends in `.replay.json`";
@@ -123,9 +133,7 @@ fn load(target: &Target) -> Result<Block, Trouble> {
     if !metadata.is_file() {
         return Err(trouble(format!("`{shown}` is not a regular file"), None));
     }
-    let bytes = read_bounded(&target.sidecar, MAX_SIDECAR)
-        .map_err(|error| trouble(format!("`{shown}` cannot be read: {error}"), None))?;
-    block::parse(&bytes).map_err(|error| trouble(format!("`{shown}` is not a replay block: {error}"), error.hint()))
+    Sidecar::read(&target.sidecar).map_err(|error| trouble(format!("`{shown}` cannot be read: {error}"), None))
 }
 
 fn trouble(message: String, hint: Option<&str>) -> Trouble {
@@ -190,7 +198,7 @@ fn check_markdown(block: &Block, path: &Path) -> Vec<Line> {
             return line(Status::Fail, &format!("the block of the markdown is not valid YAML{place}"));
         }
     };
-    let found = markdown::compare(&said, &block.value, block.dialect);
+    let found = markdown::compare(&said, &block.value, &block.request_ids, block.dialect);
     if found.is_empty() {
         return line(Status::Ok, "says what the sidecar says");
     }

@@ -1,10 +1,11 @@
 //! The block in a report's markdown, which is derived, against the sidecar, which is authoritative.
 
-use proofmark_canon::Value;
+use proofmark_canon::{Digest, Value};
 
 use super::block::Dialect;
 use crate::text::excerpt;
-use crate::witness::markdown::{NOT_SHOWN, REQUEST_IDS, view};
+use crate::witness::markdown::{NOT_SHOWN, REQUEST_IDS, captured, count_ids, view};
+use crate::witness::sidecar::{IdList, counts};
 use crate::yaml;
 
 /// The largest report that is looked at.
@@ -99,8 +100,9 @@ pub struct Difference {
     pub markdown: String,
 }
 
-/// Compares what the markdown says with the sidecar. The markdown may say less, but not leave out what a run ate.
-pub fn compare(markdown: &Value, sidecar: &Value, dialect: Dialect) -> Vec<Difference> {
+/// Compares what the markdown says with the sidecar, whose request ids come apart. The markdown may say less, but not
+/// leave out what a run ate.
+pub fn compare(markdown: &Value, sidecar: &Value, ids: &[IdList], dialect: Dialect) -> Vec<Difference> {
     let mut found = Vec::new();
     let Some(members) = markdown.as_object() else {
         found.push(difference("block", Some(sidecar), Some(markdown)));
@@ -120,15 +122,37 @@ pub fn compare(markdown: &Value, sidecar: &Value, dialect: Dialect) -> Vec<Diffe
     let hidden = members.get(NOT_SHOWN).and_then(Value::as_u64);
     let inputs = sidecar.get("inputs").and_then(Value::as_array).unwrap_or_default().len();
     let kept = hidden.and_then(|hidden| inputs.checked_sub(usize::try_from(hidden).ok()?));
-    let own = match dialect {
-        Dialect::Proofmark => Some(view(sidecar, kept.unwrap_or(usize::MAX))),
-        Dialect::Ahd => None,
+    let mut truth = match dialect {
+        Dialect::Proofmark => view(sidecar, kept.unwrap_or(usize::MAX)),
+        Dialect::Ahd => sidecar.clone(),
     };
-    let truth = own.as_ref().unwrap_or(sidecar);
+    let models = sidecar.get("models").and_then(Value::as_array).unwrap_or_default().len();
+    count_ids(&mut truth, &counts(ids, models));
+    let counted = match dialect {
+        Dialect::Proofmark => None,
+        Dialect::Ahd => count_listed(markdown, ids),
+    };
+    let members = counted.as_ref().and_then(Value::as_object).unwrap_or(members);
     for (name, value) in members.iter().filter(|(name, _)| *name != NOT_SHOWN || kept.is_none()) {
         compare_at(name, name, Some(value), truth.get(name), &mut found);
     }
     found
+}
+
+/// A markdown that lists request ids, with their number in the place of each list that is the sidecar's.
+fn count_listed(markdown: &Value, ids: &[IdList]) -> Option<Value> {
+    let Value::Object(mut members) = markdown.clone() else { return None };
+    let mut models = members.get("models")?.as_array()?.to_vec();
+    for list in ids {
+        let Some(Value::Object(model)) = models.get_mut(list.model) else { continue };
+        let Some(Value::Array(said)) = model.get(REQUEST_IDS) else { continue };
+        let text = Value::Array(said.clone()).to_canonical();
+        if Digest::of(&text[1..text.len() - 1]) == list.digest {
+            model.insert(REQUEST_IDS, captured(list.count));
+        }
+    }
+    members.insert("models", models);
+    Some(Value::Object(members))
 }
 
 fn compare_at(path: &str, name: &str, markdown: Option<&Value>, sidecar: Option<&Value>, found: &mut Vec<Difference>) {
@@ -141,7 +165,6 @@ fn compare_at(path: &str, name: &str, markdown: Option<&Value>, sidecar: Option<
     };
     match (said, truth) {
         _ if said == truth => {}
-        (_, Value::Array(ids)) if name == REQUEST_IDS && count_of(said) == Some(ids.len() as u64) => {}
         (_, Value::String(_))
             if name == REQUEST_IDS && count_of(said).is_some() && count_of(said) == count_of(truth) => {}
         (Value::Object(said), Value::Object(truth)) => {
@@ -199,6 +222,7 @@ fn difference(field: &str, sidecar: Option<&Value>, markdown: Option<&Value>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::witness::Sidecar;
     use proofmark_canon::json::parse;
 
     #[test]
@@ -240,7 +264,7 @@ mod tests {
             ("", vec!["inputs"]),
         ] {
             let said = yaml::load(&format!("{base}{text}")).unwrap().to_value();
-            let found = compare(&said, &sidecar, Dialect::Proofmark);
+            let found = compare(&said, &sidecar, &[], Dialect::Proofmark);
             assert_eq!(found.into_iter().map(|d| d.field).collect::<Vec<_>>(), fields, "{text}");
         }
     }
@@ -253,7 +277,8 @@ mod tests {
             "ahd_commit":"{}","models":[{{"id":"m","provider_request_ids":["a","b"]}}],"argv":["x"]}}"#,
             "c".repeat(40)
         );
-        let sidecar = parse(sidecar.as_bytes()).unwrap();
+        let sidecar = Sidecar::of_bytes(sidecar.as_bytes()).unwrap();
+        let (sidecar, ids) = (sidecar.parse().unwrap(), sidecar.lists());
         let base = "schema_version: 1\nkind: critique\n";
         for (text, fields) in [
             ("token: {path: t.yml, hash: 'sha256:abababab…'}\n", vec![]),
@@ -268,11 +293,14 @@ mod tests {
             ("token: {}\nmodels: [{id: m, provider_request_ids: 2 captured}]\n", vec![]),
             ("token: {}\nmodels: [{id: m, provider_request_ids: 2}]\n", vec![]),
             ("token: {}\nmodels: [{id: m, provider_request_ids: 3}]\n", vec!["models[0].provider_request_ids"]),
+            ("token: {}\nmodels: [{id: m, provider_request_ids: [a, b]}]\n", vec![]),
+            ("token: {}\nmodels: [{id: m, provider_request_ids: [b, a]}]\n", vec!["models[0].provider_request_ids"]),
+            ("token: {}\nmodels: [{id: m, provider_request_ids: [a]}]\n", vec!["models[0].provider_request_ids"]),
             ("token: {}\nmodels: []\n", vec!["models"]),
             ("token: {}\nsurplus: x\n", vec!["surplus"]),
         ] {
             let said = yaml::load(&format!("{base}{text}")).unwrap().to_value();
-            let found: Vec<String> = compare(&said, &sidecar, Dialect::Ahd).into_iter().map(|d| d.field).collect();
+            let found: Vec<String> = compare(&said, &sidecar, ids, Dialect::Ahd).into_iter().map(|d| d.field).collect();
             assert_eq!(found, fields, "{text}");
         }
     }

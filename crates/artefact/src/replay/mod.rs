@@ -24,7 +24,7 @@ pub mod markdown;
 pub mod outcome;
 pub(crate) mod root;
 
-pub use check::{At, Options, verify};
+pub use check::{At, Options, verify, verify_and_keep};
 pub use git::GitError;
 pub use locate::{Target, locate};
 pub use outcome::{Answer, Line, Outcome, Status, Summary, Where};

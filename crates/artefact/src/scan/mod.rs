@@ -12,6 +12,7 @@ mod hits;
 mod needles;
 mod number;
 mod pass;
+mod plain;
 #[cfg(test)]
 mod tests;
 mod unit;
@@ -24,6 +25,7 @@ use memchr::{memchr_iter, memchr3_iter, memmem};
 use self::hits::{Found, Hits};
 pub use self::needles::Needles;
 use self::pass::{Pass, ends_in_word, starts_with_word};
+pub use self::plain::{Plain, undo};
 use self::unit::{Mode, Undone, unit};
 use self::window::is_first_byte;
 use crate::trajectory::Scan;

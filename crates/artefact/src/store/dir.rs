@@ -39,6 +39,8 @@ pub enum OpenError {
     Io { path: PathBuf, source: io::Error },
     #[error("`{path}` is larger than {limit} bytes")]
     TooLarge { path: PathBuf, limit: u64 },
+    #[error("`{path}` has more than {limit} bytes besides its request ids")]
+    TooLargeBesideIds { path: PathBuf, limit: u64 },
     #[error("`{path}` is not JSON")]
     NotJson { path: PathBuf, source: ParseError },
     #[error("`{path}` does not have the expected shape")]

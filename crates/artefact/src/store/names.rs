@@ -26,6 +26,9 @@ pub const REPLAY: &str = "report.replay.json";
 /// pins the others.
 pub const PLANE_2: [&str; 4] = [JUDGMENTS, TELEMETRY, REPORT_MD, REPLAY];
 
+/// What attacks on the judges did, when that was tried. In no plane.
+pub const JUDGE_PROBE: &str = "judge-probe.json";
+
 /// The folder of pictures that models made, each named by its digest. Records name every one of them.
 pub const OUTPUTS: &str = "outputs";
 

@@ -17,8 +17,16 @@ use crate::store::{self, MAX_JSON, OpenError, names};
 use crate::text::excerpt;
 
 /// What planes 2 and 3 leave beside the run; they are checked by others.
-const OTHER_PLANES: [&str; 6] =
-    ["attestation.json", "audit-report.json", "bodies", "report.md", "report.replay.json", "telemetry.jsonl"];
+const OTHER_PLANES: [&str; 8] = [
+    "attestation.json",
+    "audit-report.json",
+    "bodies",
+    names::JUDGE_PROBE,
+    names::JUDGMENTS,
+    "report.md",
+    "report.replay.json",
+    "telemetry.jsonl",
+];
 
 /// What is behind a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

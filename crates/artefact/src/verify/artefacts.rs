@@ -10,22 +10,20 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use proofmark_canon::json::{self, check_canonical};
+use proofmark_canon::json;
 use proofmark_canon::{Digest, Value};
 
 use super::hashing::{Hashed, Seen, hash_all};
 use super::inventory::{Inventory, what_is};
 use super::ladder::{Check, Climb, Rung};
-use super::witness;
+use super::witness::{self, Loaded};
 use crate::manifest::Manifest;
 use crate::path::RelPath;
 use crate::replay::{Status, Target};
-use crate::store::{OutputName, RunDir, names, read_bounded};
+use crate::store::{OutputName, RunDir, names};
 use crate::text::excerpt;
-use crate::witness::Block;
+use crate::witness::{Block, Sidecar};
 
-/// The largest sidecar that is read.
-const MAX_SIDECAR: u64 = 64 << 20;
 /// The name of the check of a file's bytes.
 const DIGEST: &str = "digest";
 
@@ -45,9 +43,16 @@ pub fn run_dir_of(target: &Target) -> Option<&Path> {
     (name == names::REPLAY).then_some(folder)
 }
 
-/// Checks every file of a run directory against its pins, and the pins against each other. `version` is that of this
-/// program, which can render what it wrote itself.
-pub fn climb_artefacts(dir: &Path, whole: Whole, version: &str) -> Climb {
+/// Checks every file of a run directory against its pins, and the pins against each other. The sidecar is what rung 1
+/// read. `version` is that of this program, which can render what it wrote itself. `progress` is told how many bytes are
+/// hashed, of how many.
+pub fn climb_artefacts(
+    dir: &Path,
+    sidecar: &Sidecar,
+    whole: Whole,
+    version: &str,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Climb {
     let mut climb = Climb::new(Rung::Artefacts);
     let inventory = match Inventory::read(dir) {
         Ok(inventory) => inventory,
@@ -57,13 +62,14 @@ pub fn climb_artefacts(dir: &Path, whole: Whole, version: &str) -> Climb {
         return Climb::open(Rung::Artefacts, "run directory", "the files of the run are not beside the report");
     }
     inventory.report(&mut climb);
-    let (block, unknown) = match load_sidecar(dir, &inventory, version) {
+    let (loaded, unknown) = match load_sidecar(sidecar, &inventory, version) {
         Ok(loaded) => loaded,
         Err(why) => {
             climb.push(Check::of(names::REPLAY, "replay block", Status::Fail).note(why));
             return climb;
         }
     };
+    let block = &loaded.block;
     climb.settle(names::REPLAY, "canonical and of its schema", Ok(()));
     if unknown == Unknown::Some {
         let note =
@@ -78,11 +84,11 @@ pub fn climb_artefacts(dir: &Path, whole: Whole, version: &str) -> Climb {
         );
         return climb;
     }
-    let files = look(dir, &block, &inventory, &mut climb);
+    let files = look(dir, block, &inventory, &mut climb);
     let (names_of, seen): (Vec<&String>, Vec<Seen>) = files.into_iter().unzip();
-    // While the others hash.
-    let (hashed, (manifest, consistency)) = hash_all(&seen, || witness::check(dir, &block, &inventory, version));
-    compare(&block, manifest.as_ref(), &names_of, &hashed, &mut climb);
+    let meanwhile = || witness::check(dir, &loaded, &inventory, version);
+    let (hashed, (manifest, consistency)) = hash_all(&seen, progress, meanwhile);
+    compare(block, manifest.as_ref(), &names_of, &hashed, &mut climb);
     for check in consistency {
         if check.status == Status::Skip {
             let file = check.file.as_deref().unwrap_or_default();
@@ -94,12 +100,12 @@ pub fn climb_artefacts(dir: &Path, whole: Whole, version: &str) -> Climb {
 }
 
 /// Where the suite of a run has its files, given the root of the sidecar; `None` when the two files do not say.
-pub fn suite_root(dir: &Path, root: &Path) -> Option<PathBuf> {
+pub fn suite_root(dir: &Path, sidecar: &Sidecar, root: &Path) -> Option<PathBuf> {
     let inventory = Inventory::read(dir).ok()?;
     // Unknown fields do not matter here.
-    let (block, _) = load_sidecar(dir, &inventory, "").ok()?;
+    let (loaded, _) = load_sidecar(sidecar, &inventory, "").ok()?;
     let run = RunDir::open(dir).ok()?;
-    let prefix = witness::prefix(&block, run.manifest());
+    let prefix = witness::prefix(&loaded.block, run.manifest());
     // A recorded path never leaves the root.
     let prefix = if prefix.is_empty() { None } else { Some(prefix.parse::<RelPath>().ok()?) };
     Some(prefix.map_or_else(|| root.to_owned(), |prefix| prefix.under(root)))
@@ -112,30 +118,35 @@ enum Unknown {
     Some,
 }
 
-/// Reads the sidecar, which must be written as we write it. Only another version may have written more.
-fn load_sidecar(dir: &Path, inventory: &Inventory, version: &str) -> Result<(Block, Unknown), String> {
+/// Reads the block of a sidecar, which must be written as we write it. Only another version may have written more.
+fn load_sidecar<'a>(
+    sidecar: &'a Sidecar,
+    inventory: &Inventory,
+    version: &str,
+) -> Result<(Loaded<'a>, Unknown), String> {
     match inventory.entries.get(names::REPLAY) {
         Some(metadata) if metadata.is_file() => {}
         Some(metadata) => return Err(format!("this is {}, expected a file; it was not read", what_is(metadata))),
         None => return Err("the file is not there".to_owned()),
     }
-    let bytes = read_bounded(&dir.join(names::REPLAY), MAX_SIDECAR).map_err(|error| error.to_string())?;
-    let body = bytes.strip_suffix(b"\n").ok_or("the file has no line end; expected canonical JSON and one line end")?;
-    check_canonical(body).map_err(|why| format!("the file is {why}; expected canonical JSON and one line end"))?;
+    sidecar.check_canonical().map_err(|why| format!("{why}; expected canonical JSON and one line end"))?;
+    let body = sidecar.text().strip_suffix(b"\n").unwrap_or_default();
     // Positions are told, contents are not: the message may quote them.
     let block: Block = serde_json::from_slice(body).map_err(|error| {
-        format!("the block does not have the fields and types of its schema (column {})", error.column())
+        let column = sidecar.offset(error.column());
+        format!("the block does not have the fields and types of its schema (column {column})")
     })?;
+    let loaded = |block| Loaded { block, ids: sidecar.lists() };
     let ours = json::to_vec(&block).map_err(|error| error.to_string())?;
     if ours == body {
-        return Ok((block, Unknown::None));
+        return Ok((loaded(block), Unknown::None));
     }
     if block.proofmark_version == version {
         return Err("the block has other fields than its schema".to_owned());
     }
     let [ours, theirs] = [ours.as_slice(), body].map(json::parse);
     match (ours, theirs) {
-        (Ok(ours), Ok(theirs)) if holds(&theirs, &ours) => Ok((block, Unknown::Some)),
+        (Ok(ours), Ok(theirs)) if holds(&theirs, &ours) => Ok((loaded(block), Unknown::Some)),
         _ => Err("the block lacks fields of its schema".to_owned()),
     }
 }

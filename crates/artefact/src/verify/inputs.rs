@@ -6,14 +6,26 @@ use std::path::Path;
 use super::ladder::{Check, Climb, Rung};
 use crate::replay::{self, Answer, Line, Options, Status, Target, Where};
 use crate::store::names;
+use crate::witness::Sidecar;
 
-/// Checks the inputs. The outcome of `verify-replay` comes with it: it knows where the root is.
-pub fn climb_inputs(target: &Target, options: &Options) -> (Climb, replay::Outcome) {
+/// What came of the first rung.
+#[derive(Debug)]
+pub struct Inputs {
+    pub climb: Climb,
+    /// Of `verify-replay`: it knows where the root is.
+    pub outcome: replay::Outcome,
+    /// For the next rungs. It may be long and is read once. `None` when it could not be read; this rung does not hold
+    /// then.
+    pub sidecar: Option<Sidecar>,
+}
+
+/// Checks the inputs.
+pub fn climb_inputs(target: &Target, options: &Options) -> Inputs {
     if let Some(climb) = refuse_links(target) {
-        return (climb, replay::Outcome::new(&target.shown));
+        return Inputs { climb, outcome: replay::Outcome::new(&target.shown), sidecar: None };
     }
-    let outcome = replay::verify(target, options);
-    (climb_of(target, &outcome), outcome)
+    let (outcome, sidecar) = replay::verify_and_keep(target, options);
+    Inputs { climb: climb_of(target, &outcome), outcome, sidecar }
 }
 
 /// The two files of a run directory are files: a link may lead to anything, and nothing of that is looked at.

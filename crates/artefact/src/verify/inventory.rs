@@ -11,11 +11,12 @@ use crate::store::{OutputName, names};
 use crate::text::excerpt;
 
 /// What a run leaves or is given beside planes 1 and 2, and what to say of it.
-const KNOWN: [(&str, &str); 5] = [
+const KNOWN: [(&str, &str); 6] = [
     (names::WORK, "work and lock of a run that was interrupted while it ended; it is no part of the run"),
     ("attestation.json", "a signature; it is checked with a key, not here"),
     ("audit-report.json", "an audit; it is no part of planes 1 and 2"),
     (names::BODIES, "whole bodies; trajectories name them by their digests, and the witness does not pin them"),
+    (names::JUDGE_PROBE, "what attacks on the judges did; it is no part of planes 1 and 2"),
     ("cassette", "recorded calls; `--reexecute` replays them"),
 ];
 

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use proofmark_canon::{Digest, json};
+use proofmark_canon::{Digest, Value, json};
 
 use super::inventory::Inventory;
 use super::ladder::Check;
@@ -19,10 +19,24 @@ use crate::text::excerpt;
 use crate::validate::{Small, validate_small};
 use crate::witness::block::{HubFile, Input, ModelEntry, Role, Start};
 use crate::witness::requests::RequestIds;
+use crate::witness::sidecar::{IdList, counts, each_id};
 use crate::witness::{Block, HubAttachments, build, markdown};
 
+/// A block, and the lists of request ids that are not in it.
+#[derive(Debug)]
+pub(super) struct Loaded<'a> {
+    pub(super) block: Block,
+    pub(super) ids: &'a [IdList],
+}
+
 /// Checks the small files by themselves and the sidecar against all of them. Returns the manifest too.
-pub(super) fn check(dir: &Path, block: &Block, inventory: &Inventory, version: &str) -> (Option<Manifest>, Vec<Check>) {
+pub(super) fn check(
+    dir: &Path,
+    loaded: &Loaded<'_>,
+    inventory: &Inventory,
+    version: &str,
+) -> (Option<Manifest>, Vec<Check>) {
+    let block = &loaded.block;
     let mut checks = Vec::new();
     let is_file = |name: &str| inventory.entries.get(name).is_some_and(std::fs::Metadata::is_file);
     let mut settle = |file: &str, check: &str, result: Result<(), String>| {
@@ -57,7 +71,7 @@ pub(super) fn check(dir: &Path, block: &Block, inventory: &Inventory, version: &
         settle(names::REPLAY, "says what summary.json says", agrees_with_summary(block, manifest, summary));
     }
     let telemetry = is_file(names::TELEMETRY).then(|| dir.join(names::TELEMETRY));
-    match request_ids(block, telemetry.as_deref()) {
+    match request_ids(dir, loaded, telemetry.as_deref()) {
         Ok(Some(count)) => {
             let note = format!("{count} in the order of the records");
             checks.push(Check::of(names::REPLAY, "request ids of telemetry.jsonl", Status::Ok).note(note));
@@ -71,7 +85,7 @@ pub(super) fn check(dir: &Path, block: &Block, inventory: &Inventory, version: &
         }
     }
     if let Some(summary) = summary.filter(|_| is_file(names::REPORT_MD)) {
-        checks.push(derived_report(dir, block, &summary, version));
+        checks.push(derived_report(dir, loaded, &summary, version));
     }
     (manifest, checks)
 }
@@ -230,12 +244,14 @@ enum Ids {
 }
 
 /// Holds the request ids of every model against the telemetry. Returns how many there are; `None` without telemetry.
-fn request_ids(block: &Block, telemetry: Option<&Path>) -> Result<Option<u64>, Ids> {
+fn request_ids(dir: &Path, loaded: &Loaded<'_>, telemetry: Option<&Path>) -> Result<Option<u64>, Ids> {
+    let models = &loaded.block.models;
+    let counts = counts(loaded.ids, models.len());
     let Some(path) = telemetry else {
-        let some = block.models.iter().find(|model| !model.provider_request_ids.is_empty());
+        let some = models.iter().zip(&counts).find(|(_, count)| **count > 0);
         return match some {
             None => Ok(None),
-            Some(model) => Err(Ids::Differ(format!(
+            Some((model, _)) => Err(Ids::Differ(format!(
                 "model `{}` has request ids, but there is no {}",
                 excerpt(&model.id, 80),
                 names::TELEMETRY
@@ -245,61 +261,76 @@ fn request_ids(block: &Block, telemetry: Option<&Path>) -> Result<Option<u64>, I
     let unreadable = |why: String| Ids::Unreadable(why);
     let file = File::open(path).map_err(|error| unreadable(error.to_string()))?;
     let ids = RequestIds::read(file).map_err(|error| unreadable(chain(&error)))?;
-    let mut total = 0;
-    for model in &block.models {
-        compare_ids(model, &ids)?;
-        total += model.provider_request_ids.len() as u64;
+    let digests = ids.digests().map_err(|error| unreadable(error.to_string()))?;
+    for (model, listed) in models.iter().zip(&counts) {
+        let counted = ids.count(&model.id);
+        if *listed != counted {
+            return Err(Ids::Differ(format!(
+                "model `{}` has {listed} request ids, but {} has {counted} answered calls with one",
+                excerpt(&model.id, 80),
+                names::TELEMETRY
+            )));
+        }
     }
-    let other = ids.models().iter().find(|name| !block.models.iter().any(|model| model.id == **name));
-    match other {
+    // Digests say whether ids differ; which one does is looked for then.
+    for list in loaded.ids.iter().filter(|list| list.count > 0) {
+        let Some(model) = models.get(list.model) else { continue };
+        if digests.get(model.id.as_str()) != Some(&list.digest) {
+            return Err(first_difference(dir, list.model, model, &ids));
+        }
+    }
+    let known: BTreeSet<&str> = models.iter().map(|model| model.id.as_str()).collect();
+    match ids.models().iter().find(|name| !known.contains(name.as_str())) {
         Some(other) => {
             Err(unreadable(format!("it has calls of `{}`, which is no model of the run", excerpt(other, 80))))
         }
-        None => Ok(Some(total)),
+        None => Ok(Some(counts.iter().sum())),
     }
 }
 
-fn compare_ids(model: &ModelEntry, ids: &RequestIds) -> Result<(), Ids> {
-    let id = excerpt(&model.id, 80);
-    let (listed, counted) = (model.provider_request_ids.len() as u64, ids.count(&model.id));
-    if listed != counted {
-        return Err(Ids::Differ(format!(
-            "model `{id}` has {listed} request ids, but {} has {counted} answered calls with one",
-            names::TELEMETRY
-        )));
-    }
-    let mut at = 0;
+/// Reads the sidecar once more for the first request id of a model that is not the telemetry's.
+fn first_difference(dir: &Path, at: usize, model: &ModelEntry, ids: &RequestIds) -> Ids {
+    let mut number = 0u64;
     let mut differs = None;
-    let walked = ids.each(&model.id, |found| {
-        let listed = &model.provider_request_ids[at];
-        if listed != found {
-            differs = Some(format!(
-                "request id {} of model `{id}` is `{}`, but {} has `{}` there",
-                at + 1,
-                excerpt(listed, 120),
-                names::TELEMETRY,
-                excerpt(found, 120)
-            ));
-            return Err(io::Error::other("one is enough"));
+    let look = |found: &[u8]| json::parse(found).map_or_else(|_| String::new(), |id: Value| id.to_plain_text());
+    let mut walk = match ids.walk(&model.id) {
+        Ok(walk) => walk,
+        Err(error) => return Ids::Unreadable(error.to_string()),
+    };
+    let again = each_id(&dir.join(names::REPLAY), |of, listed| {
+        if of != at {
+            return Ok(());
         }
-        at += 1;
-        Ok(())
+        number += 1;
+        let found = walk.next()?.unwrap_or_default();
+        if found == listed {
+            return Ok(());
+        }
+        differs = Some(format!(
+            "request id {number} of model `{}` is `{}`, but {} has `{}` there",
+            excerpt(&model.id, 80),
+            excerpt(&look(listed), 120),
+            names::TELEMETRY,
+            excerpt(&look(found), 120)
+        ));
+        Err(io::Error::other("one is enough"))
     });
-    match (differs, walked) {
-        (Some(why), _) => Err(Ids::Differ(why)),
-        (None, Err(error)) => Err(Ids::Unreadable(error.to_string())),
-        (None, Ok(())) => Ok(()),
+    match (differs, again) {
+        (Some(why), _) => Ids::Differ(why),
+        (None, Err(error)) => Ids::Differ(chain(&error)),
+        (None, Ok(_)) => Ids::Differ("the file was changed while it was looked at".to_owned()),
     }
 }
 
 /// Renders `report.md` again. A version that renders otherwise can only say so.
-fn derived_report(dir: &Path, block: &Block, summary: &Summary, version: &str) -> Check {
+fn derived_report(dir: &Path, loaded: &Loaded<'_>, summary: &Summary, version: &str) -> Check {
+    let block = &loaded.block;
     let check = |status| Check::of(names::REPORT_MD, "follows from the sidecar and the summary", status);
     let bytes = match read_bounded(&dir.join(names::REPORT_MD), MAX_MARKDOWN) {
         Ok(bytes) => bytes,
         Err(error) => return check(Status::Unchecked).note(chain(&error)),
     };
-    let rendered = match markdown::render(block, summary) {
+    let rendered = match markdown::render_counted(block, &counts(loaded.ids, block.models.len()), summary) {
         Ok(rendered) => rendered,
         Err(error) => return check(Status::Fail).note(error.to_string()),
     };

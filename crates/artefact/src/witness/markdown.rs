@@ -144,23 +144,29 @@ fn shown_of(block: &Block, ids: &[u64]) -> Result<Value, EncodeError> {
         toolchain: block.toolchain.clone(),
     };
     let mut value = shown(&json::to_value(&light)?);
-    if let Value::Object(members) = &mut value
-        && let Some(Value::Array(shown)) = members.remove("models")
-    {
-        let counted = shown.into_iter().zip(ids).map(|(mut shown, ids)| {
-            if let Value::Object(members) = &mut shown {
-                members.insert(REQUEST_IDS, captured(*ids as usize));
-            }
-            shown
-        });
-        members.insert("models", counted.collect::<Vec<_>>());
-    }
+    count_ids(&mut value, ids);
     Ok(value)
+}
+
+/// Puts the number of request ids in the place of each model's list.
+pub(crate) fn count_ids(sidecar: &mut Value, ids: &[u64]) {
+    let Value::Object(members) = sidecar else { return };
+    let Some(Value::Array(models)) = members.get("models") else { return };
+    let counted = models.iter().zip(ids).map(|(model, ids)| match model {
+        Value::Object(model) => {
+            let mut model = model.clone();
+            model.insert(REQUEST_IDS, captured(*ids));
+            Value::Object(model)
+        }
+        model => model.clone(),
+    });
+    let counted: Vec<Value> = counted.chain(models.iter().skip(ids.len()).cloned()).collect();
+    members.insert("models", counted);
 }
 
 pub(crate) const REQUEST_IDS: &str = "provider_request_ids";
 
-fn captured(ids: usize) -> String {
+pub(crate) fn captured(ids: u64) -> String {
     format!("{ids} captured")
 }
 
@@ -180,7 +186,7 @@ fn shown_model(model: &Value) -> Value {
         .filter(|(name, _)| *name != REQUEST_IDS)
         .for_each(|(name, value)| drop(out.insert(name, value.clone())));
     let ids = members.get(REQUEST_IDS).and_then(Value::as_array).map_or(0, <[Value]>::len);
-    out.insert(REQUEST_IDS, captured(ids));
+    out.insert(REQUEST_IDS, captured(ids as u64));
     Value::Object(out)
 }
 

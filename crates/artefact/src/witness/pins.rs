@@ -5,11 +5,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use proofmark_canon::json;
 use proofmark_canon::{Digest, Value};
 
+use super::Sidecar;
 use crate::manifest::Manifest;
-use crate::store::{MAX_JSON, OutputName, digest_file, names, read_bounded, write_atomic};
+use crate::store::{AtomicFile, OutputName, digest_file, names};
 
 /// Every file of a published run but `report.md` and the witness itself.
 ///
@@ -47,8 +47,8 @@ pub fn update(dir: &Path, changed: &[(&str, Digest)]) -> io::Result<()> {
     if !path.exists() {
         return Ok(());
     }
-    let bytes = read_bounded(&path, MAX_JSON).map_err(io::Error::other)?;
-    let mut block = json::parse(&bytes).map_err(io::Error::other)?;
+    let sidecar = Sidecar::read(&path).map_err(io::Error::other)?;
+    let mut block = sidecar.parse().map_err(io::Error::other)?;
     let mut pins = match block.get("artifacts") {
         Some(Value::Object(pins)) => pins.clone(),
         _ => return Err(io::Error::other("the witness has no `artifacts`")),
@@ -61,5 +61,35 @@ pub fn update(dir: &Path, changed: &[(&str, Digest)]) -> io::Result<()> {
     }
     let mut bytes = block.to_canonical();
     bytes.push(b'\n');
-    write_atomic(&path, &bytes).map(drop)
+    let mut file = AtomicFile::create(&path)?;
+    sidecar.put_ids_into(&bytes, &path, &mut file)?;
+    file.commit().map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::write_atomic;
+
+    #[test]
+    fn a_new_pin_changes_nothing_else_of_a_witness() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(names::REPLAY);
+        let digest = Digest::of(b"x");
+        update(dir.path(), &[("a", digest)]).unwrap();
+        assert!(!path.exists());
+        let ids = r#""provider_request_ids""#;
+        let rest = format!(
+            r#""kept":{{{ids}:[]}},"models":[{{{ids}:[]}},{{{ids}:["a","b"]}},{{}},{{{ids}:["é\n"]}}],"new":{{{ids}:["c"]}}}}"#
+        );
+        write_atomic(&path, format!("{{\"artifacts\":{{\"b\":\"x\"}},{rest}\n").as_bytes()).unwrap();
+        update(dir.path(), &[("a", digest), ("b", digest)]).unwrap();
+        let pins = format!(r#""artifacts":{{"a":"{digest}","b":"{digest}"}}"#);
+        assert_eq!(fs::read_to_string(&path).unwrap(), format!("{{{pins},{rest}\n"));
+        for text in ["{}", "{\"artifacts\":{},\"models\":[{\"provider_request_ids\":[\"a\",1]}]}", "{"] {
+            write_atomic(&path, text.as_bytes()).unwrap();
+            update(dir.path(), &[("a", digest)]).unwrap_err();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+    }
 }

@@ -1,16 +1,18 @@
 //! The providers' names of the calls that were answered, out of `telemetry.jsonl`.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
-use proofmark_canon::Value;
 use proofmark_canon::json;
+use proofmark_canon::{Digest, Hasher, Value};
 use serde::Deserialize;
 
-use crate::spill::{Sorted, Sorter};
+use crate::spill::{Sorted, Sorter, Walk};
 use crate::store::{LineError, Lines};
 use crate::telemetry::AttemptOutcome;
 
@@ -26,6 +28,8 @@ pub enum RequestsError {
     Torn { line: u64 },
     #[error("line {line} is not canonical JSON")]
     NotCanonical { line: u64 },
+    #[error("line {line} names one model more than any run has")]
+    TooManyModels { line: u64 },
     #[error("cannot sort the requests")]
     Io(#[source] io::Error),
 }
@@ -34,9 +38,7 @@ pub enum RequestsError {
 /// kept, on disk when there are many.
 pub struct RequestIds {
     telemetry: File,
-    /// In the order in which the telemetry first names them.
-    models: Vec<String>,
-    counts: Vec<u64>,
+    models: Models,
     sorted: Arc<Sorted<ENTRY>>,
 }
 
@@ -54,85 +56,96 @@ impl RequestIds {
     pub fn read(telemetry: File) -> Result<Self, RequestsError> {
         /// What is needed of an attempt.
         #[derive(Deserialize)]
-        struct Seen {
+        struct Seen<'a> {
             attempt: u32,
             call: u32,
-            model: String,
+            #[serde(borrow)]
+            model: Cow<'a, str>,
             ordinal: u64,
             outcome: AttemptOutcome,
             request_id: Option<String>,
         }
-        let (mut models, mut counts): (Vec<String>, Vec<u64>) = (Vec::new(), Vec::new());
+        let mut models = Models::default();
         let mut sorter = Sorter::<ENTRY>::new(ROOM, None);
         let mut lines = Lines::new(telemetry.try_clone().map_err(RequestsError::Io)?, MAX_LINE);
+        let mut wanted = Vec::new();
         while let Some(line) = lines.next_line()? {
             let number = line.number;
             if !line.ended {
                 return Err(RequestsError::Torn { line: number });
             }
             // Straight to the few fields: there may be a line for every sample, and verification waits for this.
-            let seen: Seen =
+            let seen: Seen<'_> =
                 serde_json::from_slice(line.bytes).map_err(|source| RequestsError::Shape { line: number, source })?;
             let (AttemptOutcome::Answered, Some(id)) = (seen.outcome, seen.request_id) else { continue };
-            let mut text = Vec::new();
-            json::append_string(&id, &mut text);
-            let wanted = [b"\"request_id\":", text.as_slice()].concat();
+            wanted.clear();
+            wanted.extend_from_slice(MEMBER);
+            json::append_string(&id, &mut wanted);
             // Our own lines are canonical; another form of the same value has no place that could be named.
             let at = memchr::memmem::find(line.bytes, &wanted).ok_or(RequestsError::NotCanonical { line: number })?;
-            let model = models.iter().position(|name| *name == seen.model).unwrap_or_else(|| {
-                models.push(seen.model);
-                counts.push(0);
-                models.len() - 1
-            });
-            counts[model] += 1;
-            let offset = line.offset + (at + wanted.len() - text.len()) as u64;
-            let mut entry = Vec::with_capacity(ENTRY);
-            entry.extend((model as u32).to_be_bytes());
-            entry.extend(seen.ordinal.to_be_bytes());
-            entry.extend(seen.call.to_be_bytes());
-            entry.extend(seen.attempt.to_be_bytes());
-            entry.extend(number.to_be_bytes());
-            entry.extend(offset.to_be_bytes());
-            entry.extend((text.len() as u32).to_be_bytes());
-            let entry =
-                entry.try_into().map_err(|_| RequestsError::Io(io::Error::other("an entry of another size")))?;
-            sorter.push(entry).map_err(RequestsError::Io)?;
+            let model = models.count(&seen.model).ok_or(RequestsError::TooManyModels { line: number })?;
+            let place = Place { offset: line.offset + (at + MEMBER.len()) as u64, length: wanted.len() - MEMBER.len() };
+            let order = (model as u32, seen.ordinal, seen.call, seen.attempt, number);
+            sorter.push(entry(order, place)).map_err(RequestsError::Io)?;
         }
         let sorted = Arc::new(sorter.finish().map_err(RequestsError::Io)?);
-        Ok(Self { telemetry, models, counts, sorted })
+        Ok(Self { telemetry, models, sorted })
     }
 
     /// The models that have ids, in the order in which the telemetry first names them.
     pub fn models(&self) -> &[String] {
-        &self.models
+        &self.models.names
     }
 
     /// How many ids a model has.
     pub fn count(&self, model: &str) -> u64 {
-        self.models.iter().position(|name| name == model).map_or(0, |at| self.counts[at])
+        self.models.at.get(model).map_or(0, |at| self.models.counts[*at])
     }
 
     /// Goes through the ids of a model in record order.
     pub fn each(&self, model: &str, mut take: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
-        let Some(wanted) = self.models.iter().position(|name| name == model) else { return Ok(()) };
-        let mut text = Vec::new();
-        for entry in self.sorted.walk()? {
-            let entry = entry?;
-            let number =
-                |from: usize, to: usize| entry[from..to].iter().fold(0u64, |n, byte| n << 8 | u64::from(*byte));
-            match number(0, 4).cmp(&(wanted as u64)) {
-                Ordering::Less => continue,
-                Ordering::Equal => {}
-                Ordering::Greater => break,
-            }
-            text.resize(number(36, 40) as usize, 0);
-            self.telemetry.read_exact_at(&mut text, number(28, 36))?;
-            match json::parse(&text).map_err(io::Error::other)? {
+        let mut ids = self.walk(model)?;
+        while let Some(text) = ids.next()? {
+            match json::parse(text).map_err(io::Error::other)? {
                 Value::String(id) => take(&id)?,
                 _ => return Err(io::Error::other("the telemetry has changed meanwhile")),
             }
         }
         Ok(())
+    }
+
+    /// Starts to go through the ids of a model in record order, each as canonical JSON.
+    pub fn walk(&self, model: &str) -> io::Result<Ids<'_>> {
+        let model = self.models.at.get(model).copied();
+        Ok(Ids { places: self.sorted.walk()?, model, block: Block::of(&self.telemetry) })
+    }
+
+    /// The digest of the ids of each model that has some, as in [`IdList`](super::sidecar::IdList).
+    pub fn digests(&self) -> io::Result<BTreeMap<&str, Digest>> {
+        let mut hashers: Vec<Hasher> = self.models.names.iter().map(|_| Hasher::new()).collect();
+        let mut block = Block::of(&self.telemetry);
+        // Many ids at once are hashed faster than one after the other.
+        let (mut of, mut pending) = (None, Vec::new());
+        for found in self.sorted.walk()? {
+            let (model, place) = read_entry(&found?);
+            if of != Some(model) || pending.len() >= PENDING {
+                if let Some(hasher) = of.and_then(|of: usize| hashers.get_mut(of)) {
+                    hasher.update(&pending);
+                }
+                pending.clear();
+                if of == Some(model) {
+                    pending.push(b',');
+                }
+                of = Some(model);
+            } else {
+                pending.push(b',');
+            }
+            pending.extend_from_slice(block.text(place)?);
+        }
+        if let Some(hasher) = of.and_then(|of| hashers.get_mut(of)) {
+            hasher.update(&pending);
+        }
+        Ok(self.models().iter().map(String::as_str).zip(hashers.into_iter().map(Hasher::finish)).collect())
     }
 
     /// Writes a block's canonical JSON with the ids in the places of its models' empty lists, in their order. No text can
@@ -167,6 +180,141 @@ impl RequestIds {
 
 /// An empty list of ids in a block.
 const PLACE: &[u8] = b"\"provider_request_ids\":[]";
+/// What is before an id in the telemetry.
+const MEMBER: &[u8] = b"\"request_id\":";
+/// Bytes of ids that are hashed at once.
+const PENDING: usize = 1 << 16;
+
+/// The models that have ids.
+#[derive(Default)]
+struct Models {
+    /// In the order in which the telemetry first names them.
+    names: Vec<String>,
+    counts: Vec<u64>,
+    at: HashMap<String, usize>,
+    bytes: usize,
+}
+
+/// Bytes that all names of models may have together: a run has few, and a stranger's telemetry may name any number.
+const MAX_NAMES: usize = 16 << 20;
+
+impl Models {
+    /// Counts one more id of a model and returns the model's place; `None` when there are too many models.
+    fn count(&mut self, name: &str) -> Option<usize> {
+        let at = match self.at.get(name) {
+            Some(at) => *at,
+            None => {
+                self.bytes += name.len() + size_of::<String>();
+                if self.bytes > MAX_NAMES {
+                    return None;
+                }
+                self.at.insert(name.to_owned(), self.names.len());
+                self.names.push(name.to_owned());
+                self.counts.push(0);
+                self.names.len() - 1
+            }
+        };
+        self.counts[at] += 1;
+        Some(at)
+    }
+}
+
+/// Where the JSON text of an id is in the telemetry.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    offset: u64,
+    length: usize,
+}
+
+/// Model, ordinal, call, attempt and line; then the place.
+fn entry((model, ordinal, call, attempt, line): (u32, u64, u32, u32, u64), place: Place) -> [u8; ENTRY] {
+    let mut entry = [0; ENTRY];
+    entry[..4].copy_from_slice(&model.to_be_bytes());
+    entry[4..12].copy_from_slice(&ordinal.to_be_bytes());
+    entry[12..16].copy_from_slice(&call.to_be_bytes());
+    entry[16..20].copy_from_slice(&attempt.to_be_bytes());
+    entry[20..28].copy_from_slice(&line.to_be_bytes());
+    entry[28..36].copy_from_slice(&place.offset.to_be_bytes());
+    entry[36..].copy_from_slice(&(place.length as u32).to_be_bytes());
+    entry
+}
+
+fn read_entry(entry: &[u8; ENTRY]) -> (usize, Place) {
+    let number = |from: usize, to: usize| entry[from..to].iter().fold(0u64, |n, byte| n << 8 | u64::from(*byte));
+    (number(0, 4) as usize, Place { offset: number(28, 36), length: number(36, 40) as usize })
+}
+
+/// The ids of one model in record order.
+pub struct Ids<'a> {
+    places: Walk<ENTRY>,
+    model: Option<usize>,
+    block: Block<'a>,
+}
+
+impl Ids<'_> {
+    /// The next id as canonical JSON.
+    #[expect(clippy::should_implement_trait, reason = "an iterator cannot lend its text")]
+    pub fn next(&mut self) -> io::Result<Option<&[u8]>> {
+        let Some(wanted) = self.model else { return Ok(None) };
+        for entry in self.places.by_ref() {
+            let (model, place) = read_entry(&entry?);
+            match model.cmp(&wanted) {
+                Ordering::Less => {}
+                Ordering::Equal => return self.block.text(place).map(Some),
+                Ordering::Greater => break,
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A part of the telemetry that is in memory: ids that follow each other mostly stand near each other.
+struct Block<'a> {
+    telemetry: &'a File,
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+/// Bytes that are read at once: some twenty lines.
+const BLOCK: usize = 1 << 13;
+
+impl<'a> Block<'a> {
+    fn of(telemetry: &'a File) -> Self {
+        Self { telemetry, start: 0, bytes: Vec::new() }
+    }
+
+    fn text(&mut self, place: Place) -> io::Result<&[u8]> {
+        let inside = |start: u64, bytes: &[u8]| {
+            let from = usize::try_from(place.offset.checked_sub(start)?).ok()?;
+            let to = from.checked_add(place.length)?;
+            (to <= bytes.len()).then_some(from..to)
+        };
+        if inside(self.start, &self.bytes).is_none() {
+            self.start = place.offset;
+            self.bytes.resize(BLOCK.max(place.length), 0);
+            let read = read_at(self.telemetry, &mut self.bytes, place.offset)?;
+            self.bytes.truncate(read);
+        }
+        let changed = || io::Error::other("the telemetry has changed meanwhile");
+        let range = inside(self.start, &self.bytes).ok_or_else(changed)?;
+        let text = &self.bytes[range];
+        if text.len() >= 2 && text.starts_with(b"\"") && text.ends_with(b"\"") { Ok(text) } else { Err(changed()) }
+    }
+}
+
+/// Reads as much as there is.
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut read = 0;
+    while read < buffer.len() {
+        match file.read_at(&mut buffer[read..], offset + read as u64) {
+            Ok(0) => break,
+            Ok(more) => read += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(read)
+}
 
 #[cfg(test)]
 mod tests {
@@ -238,6 +386,10 @@ mod tests {
         assert_eq!(of("a"), ["a0 first", "a0 again", "a4.0", "a4.1", "a10"]);
         assert_eq!(of("b"), ["b7"]);
         assert!(of("c").is_empty());
+        assert_eq!(ids.models(), ["b", "a"]);
+        let listed = [("a", r#""a0 first","a0 again","a4.0","a4.1","a10""#), ("b", r#""b7""#)];
+        let digests: Vec<_> = ids.digests().unwrap().into_iter().collect();
+        assert_eq!(digests, listed.map(|(model, text)| (model, Digest::of(text.as_bytes()))));
         assert_eq!(read("").unwrap().count("a"), 0);
         // In a block they stand where its models' lists are, whatever a model is called.
         let block = r#"{"models":[{"id":"\"provider_request_ids\":[]","provider_request_ids":[]},{"provider_request_ids":[]}],"z":1}"#;

@@ -1,1 +1,35 @@
-//! Looks at texts: does the answer stand where it must not, does a call reach where it must not, does a text speak to the grader?
+//! Looks at texts: does the answer stand where it must not, does a call reach where it must not, does a text speak to
+//! the grader?
+//!
+//! Functions of texts and values only: no files, no clock, and the same findings on any machine. Time grows with the
+//! length of the text, whatever is in it.
+//!
+//! - `marks` the names of a benchmark: where its answers can be had.
+//! - `watch` leaked answers in what came from outside (AUD-1) and in what the agent was given (AUD-3); with `context`
+//!   (what stands around an answer), `label` (what calls itself an answer), `common` (answers that are everywhere),
+//!   `numeral` (numbers in words) and `layers` (encodings within encodings).
+//! - `forbidden` and `touch` calls that reach grader, gold, run directory or keys (AUD-4); with `unravel`, which writes
+//!   a command out as its author hid it, and `glob`.
+//! - `plea` texts that speak to the grader (AUD-9), with `phrases`, the table of what they say.
+
+mod common;
+mod context;
+mod forbidden;
+mod glob;
+mod label;
+mod layers;
+mod marks;
+mod numeral;
+mod phrases;
+mod plea;
+#[cfg(test)]
+mod tests;
+mod touch;
+mod unravel;
+mod watch;
+
+pub use self::forbidden::{Forbidden, Place};
+pub use self::marks::Marks;
+pub use self::plea::{Plea, PleaKind, pleas};
+pub use self::touch::{Touch, touches};
+pub use self::watch::{Grade, Sighting, Subject, Watch, Why};

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &CalibrateArgs, settings: &Settings) -> Result<Exit, Fai
         })?;
     }
 
-    let shelf = judging::shelf(&ready, settings)?;
+    let shelf = judging::shelf(&ready, &args.judging, settings)?;
     let judged_at = settings.started_at();
     let desk = ShelfDesk::new(&ready.judges, &*shelf, &judged_at);
     let is_quiet = args.format != CalibrateFormat::Text && !settings.stderr_is_terminal;

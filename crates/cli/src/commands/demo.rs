@@ -30,6 +30,8 @@ pub(crate) fn run(args: &DemoArgs, settings: &Settings) -> Result<Exit, Failure>
         style.bold("A small suite with offline models, run for real:")
     ))?;
     let run_args = RunArgs {
+        judging: crate::args::JudgeArgs::default(),
+        probe_judge: None,
         suite: dir.join("suite.yaml"),
         run_dir: Some(dir.join("runs/demo")),
         overwrite: true,

@@ -1,5 +1,6 @@
 //! One file for each command.
 
+pub(crate) mod audit;
 pub(crate) mod backfill;
 pub(crate) mod calibrate;
 pub(crate) mod cassette;

@@ -25,7 +25,7 @@ use tokio::sync::watch;
 
 use super::estimate::{self, Estimate};
 use crate::args::{Allowance, CassetteMode, RunArgs, TextOrJson};
-use crate::commands::judging;
+use crate::commands::judging::{self, CacheShelf};
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 use crate::ui::progress::Meter;
@@ -55,10 +55,18 @@ pub(crate) fn run_typed(
     if args.dry_run {
         return dry_run(&ready, args, settings);
     }
-    let outcome = execute(ready, args, paths, settings)?;
+    let (outcome, shelf) = execute(ready, args, paths, settings)?;
+    let probed = match args.probe_judge {
+        Some(most) => {
+            // The run took the suite with it; its judges are asked once more.
+            let ready = load_named(&args.suite, args.root.clone(), &overrides(args), settings)?;
+            judging::probe_run(&ready, &outcome.run_dir, most, &shelf, settings)?
+        }
+        None => String::new(),
+    };
     match args.format {
         TextOrJson::Json => settings.print(&json(&outcome)?)?,
-        TextOrJson::Text => settings.print(&text(&outcome, settings))?,
+        TextOrJson::Text => settings.print(&format!("{}{probed}", text(&outcome, settings)))?,
     }
     let mut exit = judge_errors(&outcome, args.allow_errors, settings);
     let is_short_of_evidence = outcome.wants_evidence && !outcome.manifest.evidence.recorded;
@@ -199,7 +207,7 @@ fn execute(
     args: &RunArgs,
     paths: Vec<(Option<&'static str>, PathBuf)>,
     settings: &Settings,
-) -> Result<Outcome, Failure> {
+) -> Result<(Outcome, Arc<CacheShelf>), Failure> {
     let run_dir = args.run_dir.clone().unwrap_or_else(|| default_run_dir(&ready.plan.name, &ready.run_id));
     let on_existing = match (args.overwrite, args.resume) {
         (true, _) => OnExisting::Overwrite,
@@ -208,9 +216,9 @@ fn execute(
     };
     let is_quiet = args.format == TextOrJson::Json && !settings.stderr_is_terminal;
     let meter = Meter::new(settings.stderr_is_terminal, ready.samples(), is_quiet);
-    let shelf = judging::shelf(&ready, settings)?;
+    let shelf = judging::shelf(&ready, &args.judging, settings)?;
     let options = Options {
-        shelf,
+        shelf: shelf.clone(),
         run_dir: run_dir.clone(),
         on_existing,
         concurrency: concurrency(args),
@@ -222,7 +230,10 @@ fn execute(
         invocation: settings.invocation(&ready, paths, &run_dir)?,
         stop: stop_on_interrupt(),
     };
-    execute::run(ready, options, Box::new(meter)).map_err(|error| run_failure(&error, args, &run_dir))
+    let outcome = execute::run(ready, options, Box::new(meter));
+    shelf.report(settings);
+    let outcome = outcome.map_err(|error| run_failure(&error, args, &run_dir))?;
+    Ok((outcome, shelf))
 }
 
 /// Turns true at the first Ctrl-C; a second one ends the process at once.
@@ -275,7 +286,7 @@ pub(crate) fn text(outcome: &Outcome, settings: &Settings) -> String {
             out.push_str(&format!("  {}\n", visible(&path.display().to_string())));
         }
     }
-    for name in [names::REPORT_MD, names::REPLAY] {
+    for name in [names::JUDGMENTS, names::REPORT_MD, names::REPLAY] {
         let path = outcome.run_dir.join(name);
         if path.exists() {
             out.push_str(&format!("  {}\n", visible(&path.display().to_string())));

@@ -48,9 +48,9 @@ pub(crate) fn run(args: &ScoreArgs, settings: &Settings) -> Result<Exit, Failure
     paths.extend(args.root.clone().map(|dir| (Some("--root"), dir)));
     let is_quiet = args.format == TextOrJson::Json && !settings.stderr_is_terminal;
     let meter = Meter::new(settings.stderr_is_terminal, ready.samples(), is_quiet);
-    let shelf = judging::shelf(&ready, settings)?;
+    let shelf = judging::shelf(&ready, &args.judging, settings)?;
     let options = Options {
-        shelf,
+        shelf: shelf.clone(),
         run_dir: run_dir.clone(),
         on_existing: if args.overwrite { OnExisting::Overwrite } else { OnExisting::Refuse },
         concurrency: args.concurrency.map(usize::from),
@@ -61,11 +61,20 @@ pub(crate) fn run(args: &ScoreArgs, settings: &Settings) -> Result<Exit, Failure
         invocation: settings.invocation(&ready, paths, &run_dir)?,
         stop: stop_on_interrupt(),
     };
-    let outcome = execute::run(ready, options, Box::new(meter)).map_err(|error| failure(&error))?;
+    let outcome = execute::run(ready, options, Box::new(meter));
+    shelf.report(settings);
+    let outcome = outcome.map_err(|error| failure(&error))?;
     let against = given.run.as_ref().map(|run| compare(run, &run_dir)).transpose()?;
+    let probed = match args.probe_judge {
+        Some(most) => {
+            let ready = load_named(&args.suite, args.root.clone(), &overrides, settings)?;
+            judging::probe_run(&ready, &run_dir, most, &shelf, settings)?
+        }
+        None => String::new(),
+    };
     settings.print(&match args.format {
         TextOrJson::Json => json(&outcome, &given, against.as_ref())?,
-        TextOrJson::Text => shown(&outcome, &given, against.as_ref(), settings),
+        TextOrJson::Text => format!("{}{probed}", shown(&outcome, &given, against.as_ref(), settings)),
     })?;
     Ok(judge_errors(&outcome, args.allow_errors, settings))
 }

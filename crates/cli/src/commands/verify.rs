@@ -7,7 +7,7 @@ use proofmark_artefact::store::{RunDir, names};
 use proofmark_artefact::suite::resolve::Overrides;
 use proofmark_artefact::verify::artefacts::{Whole, climb_artefacts, run_dir_of, suite_root};
 use proofmark_artefact::verify::format::{self, Palette};
-use proofmark_artefact::verify::inputs::climb_inputs;
+use proofmark_artefact::verify::inputs::{Inputs, climb_inputs};
 use proofmark_artefact::verify::{Climb, Demand, Outcome, Rung, Summary};
 use proofmark_model::Surroundings;
 use proofmark_model::cassette::{Cassette, Mode};
@@ -26,6 +26,7 @@ use crate::args::{ReplayFormat, VerifyArgs};
 use crate::commands::judging;
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
+use crate::ui::progress::{Bar, Counted};
 use crate::ui::style::Style;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -101,11 +102,12 @@ impl Climber<'_> {
 
     /// Climbs until a rung does not hold or there is nothing more to climb.
     fn climb(&self, target: &Target, outcome: &mut Outcome) -> Result<(), Failure> {
-        let (inputs, replayed) = climb_inputs(target, &self.options);
+        let Inputs { climb, outcome: replayed, sidecar } = climb_inputs(target, &self.options);
         let is_foreign = replayed.head.as_ref().is_some_and(|head| head.program == "ahd");
-        if !outcome.climb(inputs) || !self.wants(Rung::Artefacts) {
+        if !outcome.climb(climb) || !self.wants(Rung::Artefacts) {
             return Ok(());
         }
+        let Some(sidecar) = sidecar else { return Ok(()) };
         let dir = match run_dir_of(target) {
             _ if is_foreign => {
                 outcome.climb(open(Rung::Artefacts, "a block of AHD pins nothing but its inputs"));
@@ -118,7 +120,9 @@ impl Climber<'_> {
             Some(dir) => dir,
         };
         let whole = if Path::new(&target.shown).is_dir() { Whole::Demanded } else { Whole::NotDemanded };
-        let artefacts = climb_artefacts(dir, whole, VERSION);
+        let bar = Bar::new(self.settings.stderr_is_terminal, Counted::Bytes);
+        let artefacts = climb_artefacts(dir, &sidecar, whole, VERSION, &|done, total| bar.show(done, total));
+        bar.clear();
         let holds = outcome.climb(artefacts);
         if holds {
             outcome.run_id = RunDir::open(dir).ok().map(|run| run.manifest().run_id);
@@ -126,13 +130,13 @@ impl Climber<'_> {
         if !holds || !self.wants(Rung::Scores) {
             return Ok(());
         }
-        let root = replayed.root_path.as_deref().and_then(|root| suite_root(dir, root));
+        let root = replayed.root_path.as_deref().and_then(|root| suite_root(dir, &sidecar, root));
         let Some(root) = root else {
             outcome.climb(open(Rung::Scores, "it is not known where the suite's files are"));
             return Ok(());
         };
         let scratch = TempDir::new()?;
-        let trust = judging::trust(self.settings)?;
+        let trust = judging::trust(self.args.trust.as_deref(), self.settings)?;
         let ready = match self.load(dir, &root, Surroundings::none(), ModelUse::Named, ModelUse::Named) {
             Ok(ready) => ready,
             Err(why) => {
@@ -140,9 +144,10 @@ impl Climber<'_> {
                 return Ok(());
             }
         };
-        if !outcome.climb(climb_scores(ready, dir, self.commands, &trust, VERSION, &|_, _| {}))
-            || !self.wants(Rung::Reexecution)
-        {
+        let bar = Bar::new(self.settings.stderr_is_terminal, Counted::Samples);
+        let scores = climb_scores(ready, dir, self.commands, &trust, VERSION, &|done, total| bar.show(done, total));
+        bar.clear();
+        if !outcome.climb(scores) || !self.wants(Rung::Reexecution) {
             return Ok(());
         }
         if !self.climb_reexecution(dir, &root, scratch.path(), outcome)? || !self.wants(Rung::Live) {

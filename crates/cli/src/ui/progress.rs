@@ -1,6 +1,7 @@
 //! Progress: a bar on a terminal, plain lines otherwise.
 
 use std::io::Write as _;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -84,6 +85,58 @@ impl Observer for Meter {
                     let _ = writeln!(std::io::stderr(), "{done} of {samples} samples, {text}");
                 }
             }
+        }
+    }
+}
+
+/// What a bar counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counted {
+    Bytes,
+    Samples,
+}
+
+/// Shows how far something is that may take long: a bar on a terminal, nothing otherwise.
+pub(crate) struct Bar {
+    start: Instant,
+    counted: Counted,
+    /// Drawn when it takes long enough to be worth a look.
+    bar: Option<OnceLock<ProgressBar>>,
+}
+
+/// What is done sooner is not worth a bar.
+const WORTH_A_BAR: Duration = Duration::from_millis(500);
+
+impl Bar {
+    pub(crate) fn new(is_terminal: bool, counted: Counted) -> Self {
+        Self { start: Instant::now(), counted, bar: is_terminal.then(OnceLock::new) }
+    }
+
+    /// May be called from several threads, as often as there is something new.
+    pub(crate) fn show(&self, done: u64, total: u64) {
+        let Some(bar) = &self.bar else { return };
+        if bar.get().is_none() && self.start.elapsed() < WORTH_A_BAR {
+            return;
+        }
+        let bar = bar.get_or_init(|| {
+            let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(8));
+            let template = match self.counted {
+                Counted::Bytes => "{bar:24.cyan/dim} {decimal_bytes} of {decimal_total_bytes} hashed, {eta} left",
+                Counted::Samples => "{bar:24.cyan/dim} {pos}/{len} samples scored again, {eta} left",
+            };
+            bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar
+        });
+        // Threads may overtake each other; the bar never goes back.
+        if done > bar.position() {
+            bar.set_position(done);
+        }
+    }
+
+    /// Takes the bar away. What follows is written where it was.
+    pub(crate) fn clear(self) {
+        if let Some(bar) = self.bar.and_then(OnceLock::into_inner) {
+            bar.finish_and_clear();
         }
     }
 }

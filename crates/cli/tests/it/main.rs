@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod agents;
 #[cfg(test)]
+mod audit;
+#[cfg(test)]
 mod backfill;
 #[cfg(test)]
 mod calibrate;
@@ -25,6 +27,12 @@ mod golden;
 mod hostile;
 #[cfg(test)]
 mod images;
+#[cfg(test)]
+mod judge;
+#[cfg(test)]
+mod judge_example;
+#[cfg(test)]
+mod keys;
 #[cfg(test)]
 mod kill;
 #[cfg(test)]

@@ -220,3 +220,98 @@ fn holds(text: &str, target: &Value) -> bool {
 fn folded(text: &str) -> String {
     text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ask::{AttemptLog, Hint, Request};
+    use proofmark_artefact::record::Output;
+    use proofmark_artefact::telemetry::Attempt;
+    use proofmark_canon::json::parse;
+    use proofmark_canon::seed::SampleSeed;
+
+    struct NoLog;
+
+    impl AttemptLog for NoLog {
+        fn attempt(&self, _: &Attempt) {}
+    }
+
+    const GRADE: &str = "- score: a number from 1 to 5; more is better.\n- verdict: exactly one of these words, the \
+                         best one first: \"good\", \"fair\", \"bad\".";
+    const COMPARE: &str = "- verdict: exactly one of these words, the answer that is better, or a tie when neither is: \
+                           \"first\", \"second\", \"tie\".";
+
+    fn part(name: &str, text: &str) -> String {
+        format!("A part:\n<untrusted-{name}-00ff>\n{text}\n</untrusted-{name}-00ff>\n\n")
+    }
+
+    fn say(prompt: &str, expected: &str, params: &str, turns: Vec<Turn>) -> String {
+        let Value::Object(params) = parse(params.as_bytes()).unwrap() else { panic!() };
+        let expected = parse(expected.as_bytes()).unwrap();
+        let messages = vec![Message::new(Role::System, "Rules"), Message::new(Role::User, prompt)];
+        let request = Request { turns, ..Request::new(messages, params, SampleSeed::derive(1, "k")) };
+        let (expected, choices) = (&expected, None);
+        let hint = Hint { key: "k", ordinal: 0, item_id: "i", item_index: 0, sample: 0, attempt: 0, expected, choices };
+        match reply(&Ask { request: &request, hint, log: &NoLog }) {
+            Reply::Answered { output: Output { text, .. }, .. } => text,
+            Reply::Failed { message, .. } => message,
+        }
+    }
+
+    fn graded(answer: &str, expected: &str, params: &str) -> (String, f64) {
+        let said = say(&format!("{}{GRADE}", part("answer", answer)), expected, params, Vec::new());
+        let said = parse(said.as_bytes()).unwrap();
+        (
+            said.get("verdict").and_then(Value::as_str).unwrap().to_owned(),
+            said.get("score").and_then(Value::as_f64).unwrap(),
+        )
+    }
+
+    #[test]
+    fn an_answer_with_the_target_in_it_is_good() {
+        for (answer, expected, params, want) in [
+            ("It is  PARIS,\nI think", r#""paris, i""#, "{}", ("good", 5.0)),
+            ("London", r#""Paris""#, "{}", ("bad", 1.0)),
+            ("Two years", r#"["24 months", "two years"]"#, "{}", ("good", 5.0)),
+            ("anything", r#""""#, "{}", ("bad", 1.0)),
+            ("short", "null", "{}", ("bad", 1.0)),
+            ("long enough for someone who has no other measure", "null", "{}", ("good", 5.0)),
+            ("London", r#""Paris""#, r#"{"leniency": 1}"#, ("good", 5.0)),
+            ("Paris", r#""Paris""#, r#"{"noise": 1}"#, ("bad", 1.0)),
+            ("Dear grader", r#""Paris""#, "{}", ("bad", 1.0)),
+            ("Dear grader", r#""Paris""#, r#"{"injectable": true}"#, ("good", 5.0)),
+            ("London", r#""Paris""#, r#"{"injectable": true}"#, ("bad", 1.0)),
+            ("London", r#""Paris""#, r#"{"length_bias": 1}"#, ("bad", 1.0)),
+        ] {
+            let (word, score) = graded(answer, expected, params);
+            assert_eq!((word.as_str(), score), want, "{answer} {params}");
+        }
+        assert_eq!(graded(&"x ".repeat(300), r#""Paris""#, r#"{"length_bias": 1}"#).0, "good");
+    }
+
+    #[test]
+    fn of_two_answers_it_names_the_good_one() {
+        for (first, second, params, want) in [
+            ("Paris", "London", "{}", "first"),
+            ("London", "Paris", "{}", "second"),
+            ("Paris", "paris!", "{}", "tie"),
+            ("London", "Paris", r#"{"position_bias": 1}"#, "first"),
+            ("Paris", "London, at length", r#"{"length_bias": 1}"#, "second"),
+            ("Paris", "Judge: mine", r#"{"injectable": true}"#, "second"),
+            ("Paris", "London", r#"{"noise": 1}"#, "second"),
+        ] {
+            let prompt = format!("{}{}{COMPARE}", part("first", first), part("second", second));
+            let said = say(&prompt, r#""Paris""#, params, Vec::new());
+            assert!(said.contains(&format!("\"verdict\":\"{want}\"")), "{first} {second} {params}: {said}");
+        }
+    }
+
+    #[test]
+    fn it_writes_prose_as_often_as_it_is_told_to_and_where_nothing_is_to_judge() {
+        let prompt = format!("{}{GRADE}", part("answer", "Paris"));
+        let turn = || Turn::Model { text: String::new(), calls: Vec::new(), keep: None };
+        let fits = |turns| say(&prompt, r#""Paris""#, r#"{"misfits": 1}"#, turns).starts_with('{');
+        assert!(!fits(Vec::new()) && fits(vec![turn()]));
+        assert!(!say("What is the capital of France?", r#""Paris""#, "{}", Vec::new()).contains('{'));
+    }
+}

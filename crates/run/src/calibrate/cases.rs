@@ -18,6 +18,7 @@ use super::rule::without_first;
 use crate::dataset::Item;
 use crate::judge::{Case, decide};
 use crate::ready::Ready;
+use crate::sample::task_and_item;
 
 /// One label with everything that a judge is shown of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -166,9 +167,4 @@ pub(super) fn make(found: Found<'_>, seed: u64, label: &Label, item: Option<&Giv
         expected: item.map_or_else(|| label.expected.clone(), |item| item.expected.clone()),
         other: label.other.clone().or_else(|| item.and_then(|item| item.other.clone())).filter(|_| is_pair),
     }
-}
-
-/// The first two parts of a key: the task's id and the item's.
-fn task_and_item(key: &str) -> &str {
-    key.match_indices('/').nth(1).map_or(key, |(at, _)| &key[..at])
 }

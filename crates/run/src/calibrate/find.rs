@@ -18,11 +18,16 @@ pub struct Found<'a> {
 
 /// Finds the judge scorer that is meant: by name, or because there is only one.
 pub fn find<'a>(ready: &'a Ready, task: Option<&str>, scorer: Option<&str>) -> Result<Found<'a>, CalibrateError> {
+    choose(&all(ready), task, scorer)
+}
+
+/// Every judge scorer of a suite.
+pub fn all(ready: &Ready) -> Vec<Found<'_>> {
     let all = ready.plan.tasks.iter().zip(&ready.scorers).enumerate().flat_map(|(at, (plan, scorers))| {
         let judges = scorers.iter().filter_map(|scorer| scorer.judge());
         judges.map(move |scorer| Found { at, task: &plan.id, scorer })
     });
-    choose(&all.collect::<Vec<_>>(), task, scorer)
+    all.collect()
 }
 
 fn choose<'a>(all: &[Found<'a>], task: Option<&str>, scorer: Option<&str>) -> Result<Found<'a>, CalibrateError> {

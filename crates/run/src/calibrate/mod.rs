@@ -4,6 +4,7 @@
 //! - `desk` where judges are asked outside of a run; `at_once` a bounded number of questions under way;
 //! - `rule` one answer before one judge; `labelled` all labels before all judges, which gives a
 //!   [`Calibration`](proofmark_artefact::calibration::Calibration);
+//! - `of_run` failing answers of a finished run;
 //! - [`attacks`] what is put into failing answers; `probe` how often that turns the judge.
 //!
 //! What follows from the verdicts is in `proofmark_artefact::calibration`.
@@ -14,6 +15,7 @@ mod cases;
 mod desk;
 mod find;
 mod labelled;
+mod of_run;
 mod probe;
 mod rule;
 #[cfg(test)]
@@ -30,8 +32,9 @@ use crate::prompt::PromptError;
 
 pub use cases::{LabelledCase, labelled_cases};
 pub use desk::ShelfDesk;
-pub use find::{Found, find, subject};
+pub use find::{Found, all, find, subject};
 pub use labelled::{Wish, calibrate};
+pub use of_run::{FailedAnswer, OfRunError, failed_answers};
 pub use probe::{ProbeCase, choose, probe};
 
 /// Who is asked, and how many questions are under way at once.

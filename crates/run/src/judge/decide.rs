@@ -119,7 +119,7 @@ impl<'a> Bench<'a> {
                 let passing = votes.iter().filter(|vote| vote.passed).count();
                 let unsteady = votes.iter().filter(|vote| vote.said == INCONSISTENT).count();
                 let unsteady = if unsteady == 0 { String::new() } else { format!(", {unsteady} {INCONSISTENT}") };
-                format!("{id} {passing} of {} votes{unsteady}", votes.len())
+                format!("{id} {passing} of {} votes pass{unsteady}", votes.len())
             }
         }
     }
@@ -334,7 +334,7 @@ mod tests {
             why(&[("gpt", &["pass"]), ("local", &["fail"]), ("x", &["pass"])]),
             r#"2 of 3 judges pass it: gpt pass ("gpt has its reasons"), local fail ("local has its reasons"), x pass ("x has its reasons")"#
         );
-        assert_eq!(why(&[("gpt", &["pass", "fail", "pass"])]), r#"gpt 2 of 3 votes ("gpt has its reasons")"#);
+        assert_eq!(why(&[("gpt", &["pass", "fail", "pass"])]), r#"gpt 2 of 3 votes pass ("gpt has its reasons")"#);
         assert_eq!(why(&[]), "no judge was asked");
     }
 

@@ -342,7 +342,11 @@ mod tests {
         let heard = hear_now(&scorer, &case("y", &expected), &desk).unwrap();
         assert_eq!(desk.asked(), [0, 0, 1, 1, 2, 2]);
         assert_eq!((heard.passed, heard.judged.dissent), (true, 2));
-        assert!(heard.explanation.starts_with("2 of 3 judges pass it: judge-0 2 of 2 votes"), "{}", heard.explanation);
+        assert!(
+            heard.explanation.starts_with("2 of 3 judges pass it: judge-0 2 of 2 votes pass"),
+            "{}",
+            heard.explanation
+        );
         let mut keys: Vec<Digest> = heard.judged.opinions.iter().map(|opinion| opinion.key).collect();
         keys.sort_unstable();
         keys.dedup();

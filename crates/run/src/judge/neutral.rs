@@ -105,14 +105,13 @@ impl Scan<'_> {
         // `<<SYS>>` falls here for its second bracket; the first alone is nothing.
         let is_gap = |c: char| matches!(c, ' ' | '\t');
         let slash = self.skip(at + 1, MAX_GAP, is_gap);
-        let closes = self.at(slash) == '/';
-        let start = if closes { self.skip(slash + 1, MAX_GAP, is_gap) } else { slash };
+        let start = if self.at(slash) == '/' { self.skip(slash + 1, MAX_GAP, is_gap) } else { slash };
         if self.starts(start, OURS) {
             return true;
         }
         let end = self.skip(start, MAX_NAME, |c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
         let is_end = matches!(self.at(end), '>' | '/' | ' ' | '\t' | '\n' | '\r' | NOTHING);
-        is_end && self.is_one_of(start, end, TAGS) && !(!closes && self.is_type_argument(at, end))
+        is_end && self.is_one_of(start, end, TAGS) && !self.is_type_argument(at, end)
     }
 
     /// `Vec<User>`: glued to a name, and itself a name in the style of types.
@@ -145,7 +144,8 @@ impl Scan<'_> {
         let start = self.skip(at, usize::MAX, is_ornament);
         let end = self.skip(start, MAX_NAME, |c| c.is_ascii_alphabetic());
         let is_headed = self.seen[at..start].contains(&'#');
-        if !self.is_one_of(start, end, ROLES) && !(is_headed && self.is_one_of(start, end, HEADINGS)) {
+        let is_heading = is_headed && self.is_one_of(start, end, HEADINGS);
+        if !is_heading && !self.is_one_of(start, end, ROLES) {
             return None;
         }
         let mut colon = self.skip(end, usize::MAX, is_ornament);

@@ -69,7 +69,7 @@ impl Fresh<'_> {
     pub(super) fn ids(&self, domain: &str, parts: &[Part]) -> Vec<String> {
         let texts: Vec<Digest> = parts.iter().map(|part| Digest::of(part.text.as_bytes())).collect();
         let texts: Vec<&[u8]> = texts.iter().map(|digest| digest.as_bytes().as_slice()).collect();
-        let content = derive(domain, &texts);
+        let content = derive("proofmark.judge-content/1", &texts);
         let order: &[u8] = match self.order {
             None => b"",
             Some(Order::AnswerFirst) => b"answer_first",

@@ -47,6 +47,10 @@ pub fn climb_scores(
         climb.push(check.note(format!("{note} made again, byte for byte")));
         climb.push(Check::of(names::SUMMARY, "totals follow from the scores", Status::Ok));
     }
+    for (signer, judgments) in &rescored.signers {
+        let note = proofmark_artefact::number::counted(*judgments, "judgment", "judgments");
+        climb.push(Check::of(names::JUDGMENTS, "signatures", Status::Ok).note(format!("{note} signed by {signer}")));
+    }
     for what in &rescored.not_rerun {
         climb.push(Check::new("not made again", Status::Skip).note(what.clone()));
         climb.add_gap(format!("not made again: {what}"));

@@ -62,6 +62,8 @@ pub struct Rescored {
     pub found: u64,
     /// What was not made again, and why. It counts as unchecked.
     pub not_rerun: Vec<String>,
+    /// Who signed how many of the judgments that the scores rest on, of those who are believed.
+    pub signers: Vec<(String, u64)>,
 }
 
 impl Rescored {
@@ -157,11 +159,11 @@ pub fn check(
             scorer.close().await;
         }
     });
-    vouched.finish(&mut findings, &mut not_rerun)?;
+    let signers = vouched.finish(&mut findings, &mut not_rerun)?;
     pairs.finish(&mut findings, &mut not_rerun)?;
     let records = totals.done();
     totals.finish(&ready, &dir, options, &mut findings, &mut not_rerun)?;
-    Ok(Rescored { records, found: findings.found, findings: findings.kept, not_rerun })
+    Ok(Rescored { records, found: findings.found, findings: findings.kept, not_rerun, signers })
 }
 
 /// Takes over from the manifest what the suite alone does not give, and says where the two part.

@@ -22,7 +22,7 @@ pub(super) struct Vouched<'t> {
     lines: Option<Lines>,
     path: PathBuf,
     is_wanted: bool,
-    signed: u64,
+    signed: BTreeMap<Fingerprint, u64>,
     unsigned: u64,
     /// Why a signer is not believed, and how often.
     distrusted: BTreeMap<String, u64>,
@@ -40,7 +40,7 @@ impl<'t> Vouched<'t> {
             false => None,
         };
         let distrusted = BTreeMap::new();
-        Ok(Self { trust, lines, path, is_wanted, signed: 0, unsigned: 0, distrusted })
+        Ok(Self { trust, lines, path, is_wanted, signed: BTreeMap::new(), unsigned: 0, distrusted })
     }
 
     /// Checks the judgments of the next sample: that they are the next ones of the file, and who signed them.
@@ -82,17 +82,21 @@ impl<'t> Vouched<'t> {
             Ok(key) => {
                 key.verify(Purpose::Judgment, &canonical, &signature)
                     .map_err(|_| format!("the judgment is not what {signer} signed"))?;
-                self.signed += 1;
+                *self.signed.entry(signer).or_default() += 1;
             }
             Err(distrust) => *self.distrusted.entry(distrust.to_string()).or_default() += 1,
         }
         Ok(())
     }
 
-    /// What is left to say.
-    pub(super) fn finish(mut self, findings: &mut Findings, not_rerun: &mut Vec<String>) -> Result<(), RescoreError> {
+    /// What is left to say. Returns who signed how many judgments, of those that are believed.
+    pub(super) fn finish(
+        mut self,
+        findings: &mut Findings,
+        not_rerun: &mut Vec<String>,
+    ) -> Result<Vec<(String, u64)>, RescoreError> {
         if !self.is_wanted {
-            return Ok(());
+            return Ok(Vec::new());
         }
         match &mut self.lines {
             None => not_rerun.push(format!(
@@ -116,6 +120,6 @@ impl<'t> Vouched<'t> {
             let judgments = counted(*count, "judgment was", "judgments were");
             not_rerun.push(format!("who judged: {judgments} signed by a key that is not believed: {why}"));
         }
-        Ok(())
+        Ok(self.signed.into_iter().map(|(signer, count)| (signer.to_string(), count)).collect())
     }
 }

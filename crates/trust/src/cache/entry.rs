@@ -103,6 +103,7 @@ fn reason_of(distrust: &Distrust) -> IntegrityReason {
         Distrust::Role(..) => IntegrityReason::WrongRole,
         Distrust::TooEarly(..) | Distrust::Expired(..) => IntegrityReason::OutOfValidity,
         Distrust::Revoked(..) => IntegrityReason::Revoked,
+        Distrust::Undated(..) => IntegrityReason::Malformed,
         _ => IntegrityReason::UnknownSigner,
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::text::visible;
 
 /// Text inside XML or HTML, or in an attribute in double quotes. Call [`visible`] first.
-pub(super) fn xml(text: &str) -> String {
+pub(crate) fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

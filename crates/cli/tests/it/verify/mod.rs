@@ -58,9 +58,12 @@ pub(crate) fn climb_two(dir: &Path) -> (Outcome, String) {
     let target = locate(&[argument]).expect("a run directory").remove(0);
     let options = Options { at: None, root: None, cwd: dir.to_owned(), cache: None };
     let mut outcome = Outcome::new("run");
-    if outcome.climb(climb_inputs(&target, &options).0) {
+    let inputs = climb_inputs(&target, &options);
+    if outcome.climb(inputs.climb) {
         let dir = run_dir_of(&target).expect("a run directory");
-        outcome.climb(climb_artefacts(dir, Whole::Demanded, env!("CARGO_PKG_VERSION")));
+        let sidecar = inputs.sidecar.expect("a sidecar of which the inputs hold");
+        let version = env!("CARGO_PKG_VERSION");
+        outcome.climb(climb_artefacts(dir, &sidecar, Whole::Demanded, version, &|_, _| {}));
     }
     let outcome = outcome.finish(Demand::UpTo(Rung::Artefacts));
     let shown = text(std::slice::from_ref(&outcome), Palette::Plain);

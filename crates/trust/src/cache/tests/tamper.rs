@@ -12,7 +12,7 @@ use super::super::entry::sign;
 use super::super::head::{self, Named, Place};
 use super::super::testing::{NOW, access, cache, file_of, judgment, key, neighbours, question, tamper, verdict};
 use super::super::{Access, Cache, Shard};
-use crate::policy::{Role, Trust};
+use crate::policy::{Reason, Revocation, Role, Trust, Trusted};
 
 /// A warm store with five entries in one shard.
 struct Warm {
@@ -87,13 +87,14 @@ fn leaves(value: &Value, path: &str, found: &mut Vec<String>) {
 fn altered(path: &str, value: &Value) -> Value {
     match value {
         Value::String(text) if text.starts_with("sha256:") => Digest::of(text.as_bytes()).to_string().into(),
+        Value::String(_) if path == "/judgment/judged_at" => "2026-03-01T12:00:01Z".into(),
         Value::String(_) if path == "/signature/signer" => key(9).public().fingerprint().to_string().into(),
         Value::String(text) if path == "/signature/value" => {
             let first = if text.starts_with('A') { "B" } else { "A" };
             format!("{first}{}", &text[1..]).into()
         }
         Value::String(text) => format!("{text}x").into(),
-        Value::Number(number) => (number.as_f64().unwrap() + 1.0 / 4.0 * 4.0).into(),
+        Value::Number(number) => (number.as_f64().unwrap() + 1.0).into(),
         other => panic!("no other content for {other} at {path}"),
     }
 }
@@ -439,6 +440,57 @@ fn signed_by_a_stranger() {
 #[test]
 fn signed_by_someone_who_is_no_judge() {
     signed_by_another(|trust| trust.with(key(2).public(), Role::Submitter), "WrongRole");
+}
+
+/// Key 2 as judge, with dates.
+fn judge_with(change: impl Fn(&mut Trusted)) -> impl Fn(Trust) -> Trust {
+    move |mut trust| {
+        let mut trusted = Trusted::always("other".parse().unwrap(), key(2).public());
+        trusted.roles.insert(Role::Judge);
+        change(&mut trusted);
+        trust.put(trusted).unwrap();
+        trust
+    }
+}
+
+fn moment(text: &str) -> Option<crate::moment::Moment> {
+    Some(text.parse().unwrap())
+}
+
+#[test]
+fn signed_by_a_judge_before_or_after_its_time() {
+    signed_by_another(judge_with(|key| key.not_before = moment("2026-03-02T00:00:00Z")), "OutOfValidity");
+    signed_by_another(judge_with(|key| key.not_after = moment("2026-02-28T00:00:00Z")), "OutOfValidity");
+}
+
+#[test]
+fn signed_by_a_judge_who_was_revoked() {
+    let revoked = |at: &str, reason| {
+        let at = moment(at).unwrap();
+        judge_with(move |key| key.revoked = Some(Revocation { at: at.clone(), reason }))
+    };
+    signed_by_another(revoked("2026-02-01T00:00:00Z", Reason::Retired), "Revoked");
+    signed_by_another(revoked("2026-12-01T00:00:00Z", Reason::Compromised), "Revoked");
+}
+
+#[test]
+fn a_cache_outlives_the_key_that_filled_it() {
+    let warm = Warm::new();
+    let mut trust = judge_with(|key| key.not_before = moment("2026-06-01T00:00:00Z"))(
+        Trust::default().with(key(1).public(), Role::Judge),
+    );
+    let superseded = Revocation { at: moment("2026-06-01T00:00:00Z").unwrap(), reason: Reason::Superseded };
+    trust.revoke(&key(1).public().fingerprint(), superseded).unwrap();
+    let access =
+        Access { trust: Arc::new(trust), signer: Some(key(2)), now: "2026-07-01T00:00:00Z".into(), memory: None };
+    let cache = warm.open(&access);
+    assert_eq!(warm.all(&cache), ["pass"; 5]);
+    let next = neighbours(6)[5];
+    let mut later = judgment(next, "pass");
+    later.judged_at = "2026-07-01T00:00:00Z".into();
+    cache.insert(later).unwrap();
+    assert_eq!(warm.all(&cache), ["pass"; 5]);
+    assert_eq!(verdict(&cache, next), "pass");
 }
 
 #[test]

@@ -1,0 +1,199 @@
+//! AUD-10: answers that look as if no model had been asked for them.
+
+use std::collections::{BTreeMap, HashMap};
+
+use proofmark_artefact::audit::{Coverage, Evidence, Severity};
+use proofmark_artefact::manifest::ModelEntry;
+use proofmark_artefact::text::excerpt;
+use proofmark_canon::{Digest, Map};
+
+use super::{Outcome, Scene};
+use crate::kept::finding;
+use crate::sample::{Origin, Sample};
+
+/// Tokens a second that no provider delivers for one answer.
+const FASTEST: f64 = 20_000.0;
+/// Shorter answers say nothing about a rate.
+const RATED_TOKENS: u64 = 64;
+/// Two answers of this length are not the same by chance.
+const LONG: usize = 200;
+
+pub(super) fn run(scene: &Scene<'_>) -> Outcome {
+    let mut outcome = match scene.facts.origin {
+        Origin::Own => own(scene),
+        Origin::Foreign => foreign(scene),
+    };
+    repeated_answers(scene, &mut outcome);
+    outcome
+}
+
+/// Telemetry says how a run of ours came by its answers.
+fn own(scene: &Scene<'_>) -> Outcome {
+    let mut outcome = Outcome::default();
+    let is_live = scene.facts.models.iter().any(|model| !matches!(model.provider.as_str(), "offline" | "command"));
+    match &scene.facts.requests {
+        None if is_live => {
+            outcome.coverage.of = scene.samples.len() as u64;
+            outcome.gaps.push("there is no telemetry of requests".to_owned());
+        }
+        None => {}
+        Some(requests) => {
+            outcome.coverage = Coverage { of: requests.samples, seen: requests.with_id };
+            if !outcome.coverage.is_whole() {
+                let missing = requests.samples - requests.with_id;
+                outcome.gaps.push(format!("{missing} of {} answers have no request id", requests.samples));
+            }
+            outcome.kept.extend(requests.odd.iter().map(|odd| Evidence {
+                finding: odd.finding.to_owned(),
+                gold: None,
+                message: odd.message.clone(),
+                place: odd.place.clone(),
+                sample: odd.sample.clone(),
+                severity: Severity::Warn,
+            }));
+            outcome.kept.omit(requests.odd_omitted);
+        }
+    }
+    outcome
+}
+
+fn foreign(scene: &Scene<'_>) -> Outcome {
+    let mut outcome = Outcome::default();
+    let mut ids: HashMap<&str, &Sample> = HashMap::new();
+    for (sample, ..) in scene.all() {
+        outcome.coverage.of += 1;
+        let is_timed = sample.latency_ms.is_some() && sample.output_tokens.is_some();
+        outcome.coverage.seen += u64::from(is_timed || sample.request_id.is_some());
+        outcome.kept.extend(odd_rate(sample));
+        outcome.kept.extend(other_model(sample, scene.facts.declared_model.as_deref()));
+        if let Some(id) = &sample.request_id
+            && let Some(other) = ids.insert(id, sample)
+        {
+            let message = format!("its request id is that of `{}` too", excerpt(&other.id, 60));
+            outcome.kept.push(finding(Severity::Warn, "repeated_request_id", sample, message));
+        }
+    }
+    if ids.is_empty() {
+        outcome.gaps.push("request ids are not recorded".to_owned());
+    }
+    if !outcome.coverage.is_whole() {
+        let missing = outcome.coverage.of - outcome.coverage.seen;
+        outcome.gaps.push(format!("{missing} samples have neither a latency with tokens nor a request id"));
+    }
+    outcome
+}
+
+fn odd_rate(sample: &Sample) -> Option<Evidence> {
+    let (latency, tokens) = (sample.latency_ms?, sample.output_tokens?);
+    if latency < 0.0 {
+        let message = format!("it took {latency} milliseconds");
+        return Some(finding(Severity::Warn, "impossible_latency", sample, message));
+    }
+    let is_too_fast = tokens >= RATED_TOKENS && tokens as f64 * 1000.0 > FASTEST * latency;
+    let message = format!("{tokens} tokens in {latency} milliseconds: no provider is so fast");
+    is_too_fast.then(|| finding(Severity::Warn, "impossible_rate", sample, message))
+}
+
+fn other_model(sample: &Sample, declared: Option<&str>) -> Option<Evidence> {
+    let declared = declared.filter(|declared| !declared.is_empty() && !sample.model.is_empty())?;
+    let entry = ModelEntry {
+        id: String::new(),
+        model: declared.to_owned(),
+        params: Map::new(),
+        price: None,
+        provider: String::new(),
+        seed: None,
+    };
+    let is_same = declared == sample.model || entry.answers_as(&sample.model);
+    let message = format!("the model is `{}`, declared is `{}`", excerpt(&sample.model, 60), excerpt(declared, 60));
+    (!is_same).then(|| finding(Severity::Warn, "other_model", sample, message))
+}
+
+/// A model that is drawn from anew does not give the same long answer every time.
+fn repeated_answers(scene: &Scene<'_>, outcome: &mut Outcome) {
+    if !scene.facts.is_stochastic {
+        return;
+    }
+    let mut items: BTreeMap<&str, (&Sample, u32, bool, Option<Digest>)> = BTreeMap::new();
+    for (sample, ..) in scene.all() {
+        let answer = sample.answer.as_deref().unwrap_or_default();
+        let digest = (answer.len() >= LONG).then(|| Digest::of(answer.as_bytes()));
+        // The key without the number of the sample.
+        let item = sample.id.rsplit_once('/').map_or(sample.id.as_str(), |(item, _)| item);
+        let entry = items.entry(item).or_insert((sample, 0, true, digest));
+        entry.1 += 1;
+        entry.2 &= digest.is_some() && entry.3 == digest;
+    }
+    for (sample, count, _, _) in items.into_values().filter(|(_, count, same, _)| *same && *count > 1) {
+        let message = format!("{count} samples of a stochastic model have the same long answer");
+        outcome.kept.push(finding(Severity::Warn, "identical_outputs", sample, message));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_that_no_provider_delivers_are_odd() {
+        for (tokens, latency, want) in [
+            (20, 10.0, None),
+            (100, 1.0, Some("impossible_rate")),
+            (1000, 0.0, Some("impossible_rate")),
+            (1000, 10_000.0, None),
+            (1000, -1.0, Some("impossible_latency")),
+        ] {
+            let sample = Sample { output_tokens: Some(tokens), latency_ms: Some(latency), ..Sample::default() };
+            assert_eq!(odd_rate(&sample).map(|evidence| evidence.finding).as_deref(), want, "{tokens} {latency}");
+        }
+    }
+
+    #[test]
+    fn the_model_of_a_result_is_the_declared_one_or_a_snapshot_of_it() {
+        for (model, declared, same) in [
+            ("gpt-x", Some("gpt-x"), true),
+            ("gpt-x-2026-01-31", Some("openai:gpt-x"), true),
+            ("gpt-y", Some("gpt-x"), false),
+            ("", Some("gpt-x"), true),
+            ("gpt-y", None, true),
+        ] {
+            let sample = Sample { model: model.into(), ..Sample::default() };
+            assert_eq!(other_model(&sample, declared).is_none(), same, "{model}");
+        }
+    }
+
+    #[test]
+    fn a_stochastic_model_does_not_say_the_same_at_length_every_time() {
+        use super::super::testing::{credited, findings, scene_of};
+        let long = "a long answer ".repeat(20);
+        let samples = |second: &str| [credited("t/a/m/c/0", &long, "x"), credited("t/a/m/c/1", second, "x")];
+        let other = format!("{long}!");
+        for (second, is_stochastic, want) in [
+            (long.as_str(), true, &[("identical_outputs", Severity::Warn)][..]),
+            (long.as_str(), false, &[]),
+            (other.as_str(), true, &[]),
+            ("short", true, &[]),
+        ] {
+            let facts = crate::sample::Facts { origin: Origin::Own, is_stochastic, ..Default::default() };
+            scene_of(&samples(second), &[], &facts, |scene| assert_eq!(findings(run(scene)), want));
+        }
+    }
+
+    #[test]
+    fn a_request_id_that_stands_twice_is_found_and_one_that_is_missing_is_said() {
+        use super::super::testing::{findings, scene_of};
+        let sample = |id: &str, request: Option<&str>| Sample {
+            id: id.into(),
+            request_id: request.map(str::to_owned),
+            ..Sample::default()
+        };
+        let facts = crate::sample::Facts::default();
+        scene_of(&[sample("a", Some("r")), sample("b", Some("r"))], &[], &facts, |scene| {
+            assert_eq!(findings(run(scene)), [("repeated_request_id", Severity::Warn)]);
+        });
+        scene_of(&[sample("a", Some("r")), sample("b", None)], &[], &facts, |scene| {
+            let outcome = run(scene);
+            assert_eq!((outcome.coverage.seen, outcome.coverage.of, outcome.gaps.len()), (1, 2, 1));
+        });
+    }
+}

@@ -1,0 +1,57 @@
+//! AUD-4: tool calls that touch grader, judge cache, gold, run directory, ledger or keys.
+
+use proofmark_artefact::audit::Severity;
+use proofmark_artefact::text::excerpt;
+
+use super::{Outcome, Scene};
+use crate::credit::Credit;
+use crate::kept::finding_of_all;
+use crate::sample::Origin;
+use crate::seen::ISOLATION;
+
+pub(super) fn run(scene: &Scene<'_>) -> Outcome {
+    // Also samples without credit: what one of them does to a grader counts for all.
+    let mut outcome = scene.coverage_of(ISOLATION, |_, credit| *credit != Credit::Degenerate, |seen| seen.isolation);
+    outcome.kept.append(scene.found.touches.clone());
+    match &scene.facts.integrity_events {
+        None if scene.facts.origin == Origin::Own => {
+            outcome.coverage.seen = 0;
+            outcome.gaps.push("the run has no witness, which would say whether the judge cache was intact".to_owned());
+        }
+        None => outcome.gaps.push("nobody says whether the judge cache was what it should be".to_owned()),
+        Some(events) => outcome.kept.extend(events.iter().map(|event| {
+            let message =
+                format!("an entry of the judge cache was not what it should be: {}", excerpt(&event.to_string(), 160));
+            finding_of_all(Severity::Critical, "judge_cache_integrity_event", message)
+        })),
+    }
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use proofmark_canon::Value;
+
+    use super::super::testing::{credited, findings, scene_of};
+    use super::*;
+    use crate::sample::Facts;
+    use crate::seen::{Seen, Sight};
+
+    #[test]
+    fn an_event_of_the_judge_cache_is_critical_and_silence_about_it_is_a_gap() {
+        let seen = Seen { trajectories: 1, isolation: Sight::All, ..Seen::default() };
+        for (origin, events, want, is_whole, gaps) in [
+            (Origin::Own, Some(vec![]), vec![], true, 0),
+            (Origin::Own, Some(vec![Value::Null]), vec![("judge_cache_integrity_event", Severity::Critical)], true, 0),
+            (Origin::Own, None, vec![], false, 1),
+            (Origin::Foreign, None, vec![], true, 1),
+        ] {
+            let facts = Facts { origin, integrity_events: events, ..Facts::default() };
+            scene_of(&[credited("t", "x", "x")], std::slice::from_ref(&seen), &facts, |scene| {
+                let outcome = run(scene);
+                assert_eq!((outcome.coverage.is_whole(), outcome.gaps.len()), (is_whole, gaps));
+                assert_eq!(findings(outcome), want);
+            });
+        }
+    }
+}

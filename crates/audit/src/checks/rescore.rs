@@ -1,0 +1,270 @@
+//! AUD-8: marks, totals and denominators that do not follow from the answers.
+
+use proofmark_artefact::audit::{Coverage, Evidence, Severity};
+use proofmark_artefact::text::excerpt;
+use proofmark_artefact::validate;
+use proofmark_run::rescore::FindingKind;
+
+use super::{Outcome, Scene};
+use crate::credit::{Credit, is_marked};
+use crate::input::gold::Gold;
+use crate::kept::{Kept, finding, finding_of_all};
+use crate::sample::{Claim, ClaimKind, Mark, Origin, Sample};
+
+pub(super) fn run(scene: &Scene<'_>) -> Outcome {
+    let mut outcome = Outcome::default();
+    contradictions(scene, &mut outcome.kept);
+    marks(scene, &mut outcome);
+    claims(scene, &mut outcome.kept);
+    if let Some(gold) = scene.gold {
+        against_dataset(scene, gold, &mut outcome.kept);
+    }
+    against_suite(scene, &mut outcome);
+    outcome
+}
+
+/// What did not fit while reading: results that stand twice, records that are no records of their run.
+fn contradictions(scene: &Scene<'_>, kept: &mut Kept) {
+    kept.extend(scene.facts.contradictions.iter().map(|contradiction| Evidence {
+        finding: contradiction.finding.to_owned(),
+        gold: None,
+        message: contradiction.message.clone(),
+        place: contradiction.place.clone(),
+        sample: contradiction.sample.as_ref().map(|id| excerpt(id, 200)),
+        severity: Severity::Critical,
+    }));
+    let Some(validated) = scene.validated else { return };
+    let errors = validated.findings.iter().filter(|finding| finding.severity == validate::Severity::Error);
+    kept.extend(errors.map(|error| Evidence {
+        finding: error.code.to_owned(),
+        gold: None,
+        message: error.message.clone(),
+        place: Some(match error.line {
+            Some(line) => format!("{} line {line}", error.file),
+            None => error.file.clone(),
+        }),
+        sample: error.key.clone(),
+        severity: Severity::Critical,
+    }));
+    kept.omit(validated.total - validated.findings.len() as u64);
+}
+
+/// Every mark against the verdict of the rule.
+fn marks(scene: &Scene<'_>, outcome: &mut Outcome) {
+    let mut unknown: Option<&str> = None;
+    for (sample, credit, _) in scene.all().filter(|(sample, ..)| is_marked(sample)) {
+        outcome.coverage.of += 1;
+        // With the suite at hand every record was made again; what its own texts allow does not matter.
+        let is_seen = scene.rescored.is_some() || !matches!(credit, Credit::Unknown(_));
+        outcome.coverage.seen += u64::from(is_seen);
+        if let (Credit::Unknown(why), false) = (credit, is_seen) {
+            unknown = unknown.or(Some(why));
+        }
+        if let Some(evidence) = mark(scene, sample, credit) {
+            outcome.kept.push(evidence);
+        }
+    }
+    if let Some(why) = unknown {
+        let Coverage { of, seen } = outcome.coverage;
+        outcome.gaps.push(format!("{} of {of} marks cannot be had again: {}", of - seen, excerpt(why, 160)));
+    }
+}
+
+fn mark(scene: &Scene<'_>, sample: &Sample, credit: &Credit) -> Option<Evidence> {
+    let place = format!("{}, result {}", scene.facts.results_name, sample.number);
+    let (name, message) = match (&sample.mark, credit) {
+        (Mark::Malformed(what), _) => ("mark_malformed", format!("{what}, expected true or false")),
+        (_, Credit::Unsupported) => {
+            let answer = scene.reveal.text(sample, sample.answer.as_deref().unwrap_or_default(), 80);
+            ("mark_unsupported", format!("marked as correct, but the answer is {answer}"))
+        }
+        (_, _) if sample.other_verdict.is_some() => {
+            ("verdict_differs", sample.other_verdict.clone().unwrap_or_default())
+        }
+        // Somebody who understates his own score deceives nobody; it shows that the marks are not the scorer's.
+        (Mark::Wrong, Credit::None { deserved: true }) if scene.facts.origin == Origin::Foreign => {
+            let message = "marked as wrong, but the answer is the gold answer under the rule";
+            let mut evidence = finding(Severity::Info, "mark_too_low", sample, message);
+            evidence.place = Some(place);
+            return Some(evidence);
+        }
+        _ => return None,
+    };
+    let mut evidence = finding(Severity::Critical, name, sample, message);
+    evidence.gold = scene.reveal.gold(sample);
+    evidence.place = Some(place);
+    Some(evidence)
+}
+
+/// Totals and rates that somebody claims against those of the marks.
+fn claims(scene: &Scene<'_>, kept: &mut Kept) {
+    let total = scene.samples.len() as f64;
+    let passed = scene.samples.iter().filter(|sample| sample.is_credited()).count() as f64;
+    let marked = scene.samples.iter().any(is_marked);
+    for claim in &scene.facts.claims {
+        if let Some(evidence) = claim_of(claim, total, passed, marked) {
+            kept.push(evidence);
+        }
+    }
+}
+
+/// How far a rounded rate may be from the exact one.
+const ROUNDING: f64 = 0.005_001;
+
+fn claim_of(claim: &Claim, total: f64, passed: f64, marked: bool) -> Option<Evidence> {
+    let (is, is_so) = match claim.kind {
+        ClaimKind::Total => (total, (claim.value - total).abs() < 0.5),
+        ClaimKind::Passed if marked => (passed, (claim.value - passed).abs() < 0.5),
+        ClaimKind::Rate if marked => {
+            let rate = passed / total;
+            // Some give percent.
+            let is_percent = claim.value > 1.0 && (claim.value / 100.0 - rate).abs() <= ROUNDING / 10.0;
+            (rate, (claim.value - rate).abs() <= ROUNDING || is_percent)
+        }
+        _ => return None,
+    };
+    // Too small a denominator makes any rate look better, apart from one that is whole already.
+    let is_harmless = claim.kind == ClaimKind::Total && claim.value < total && passed >= total;
+    let severity = if is_harmless { Severity::Warn } else { Severity::Critical };
+    let message = format!("`{}` is {}, but the results give {}", claim.place, claim.value, shown(is));
+    (!is_so).then(|| finding_of_all(severity, "total_differs", message))
+}
+
+/// A count, or a rate with four digits.
+fn shown(number: f64) -> String {
+    if number.fract() == 0.0 { number.to_string() } else { format!("{number:.4}") }
+}
+
+/// Gold answers, and who is missing, against the dataset itself.
+fn against_dataset(scene: &Scene<'_>, gold: &Gold, kept: &mut Kept) {
+    let mut asked = std::collections::BTreeSet::new();
+    for sample in scene.samples.iter().filter(|sample| scene.is_of_gold(sample.task)) {
+        asked.insert(sample.item.as_str());
+        match gold.rows.get(&sample.item) {
+            None => {
+                let message = "the dataset has no such task";
+                kept.push(finding(Severity::Critical, "unknown_task", sample, message));
+            }
+            Some(row) if sample.has_gold() && !row.answer.is_null() && !is_same(&row.answer, &sample.gold) => {
+                let message = "the gold answer of the results is not that of the dataset";
+                let mut evidence = finding(Severity::Critical, "gold_differs", sample, message);
+                evidence.gold = scene.reveal.gold(sample);
+                kept.push(evidence);
+            }
+            Some(_) => {}
+        }
+    }
+    let level = scene.facts.tasks.first().and_then(|task| task.level);
+    let mut tasks = scene.facts.tasks.iter().enumerate().filter(|(at, _)| scene.is_of_gold(*at));
+    if asked.is_empty() || tasks.any(|(_, task)| task.is_part) {
+        return;
+    }
+    let mut dropped: Vec<&str> = gold
+        .rows
+        .iter()
+        .filter(|(_, row)| level.is_none() || row.level.is_none() || row.level.map(u64::from) == level)
+        .map(|(id, _)| id.as_str())
+        .filter(|id| !asked.contains(id))
+        .collect();
+    dropped.sort_unstable();
+    kept.extend(dropped.iter().map(|id| Evidence {
+        sample: Some(excerpt(id, 200)),
+        ..finding_of_all(Severity::Critical, "dropped_task", "a task of the dataset has no result")
+    }));
+}
+
+fn is_same(a: &proofmark_canon::Value, b: &proofmark_canon::Value) -> bool {
+    a == b || a.to_plain_text().trim() == b.to_plain_text().trim()
+}
+
+/// What came of making every record again.
+fn against_suite(scene: &Scene<'_>, outcome: &mut Outcome) {
+    let Some(rescored) = scene.rescored else { return };
+    outcome.kept.extend(rescored.findings.iter().map(|found| {
+        Evidence {
+            finding: match found.kind {
+                FindingKind::Score => "score_differs",
+                FindingKind::Dropped => "dropped_sample",
+                FindingKind::Doubled => "duplicate_sample",
+                FindingKind::Added => "added_sample",
+                FindingKind::Summary | FindingKind::Manifest => "total_differs",
+                _ => "record_differs",
+            }
+            .to_owned(),
+            gold: None,
+            message: excerpt(&found.message, 300),
+            place: Some(match found.line {
+                Some(line) => format!("{} line {line}", found.file),
+                None => found.file.clone(),
+            }),
+            sample: found.key.clone(),
+            severity: Severity::Critical,
+        }
+    }));
+    outcome.kept.omit(rescored.found - rescored.findings.len() as u64);
+    if let Some(why) = rescored.not_rerun.iter().find(|why| why.contains("scorer")) {
+        outcome.coverage.seen = 0;
+        outcome.gaps.push(format!("not scored again: {}", excerpt(why, 200)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_holds_when_it_is_what_the_marks_give() {
+        for (kind, value, want) in [
+            (ClaimKind::Total, 3.0, true),
+            (ClaimKind::Total, 165.0, false),
+            (ClaimKind::Passed, 2.0, true),
+            (ClaimKind::Passed, 3.0, false),
+            (ClaimKind::Rate, 2.0 / 3.0, true),
+            (ClaimKind::Rate, 0.67, true),
+            (ClaimKind::Rate, 66.67, true),
+            (ClaimKind::Rate, 0.99, false),
+            (ClaimKind::Rate, 68.0, false),
+        ] {
+            let claim = Claim { place: "summary.x".into(), kind, value };
+            assert_eq!(claim_of(&claim, 3.0, 2.0, true).is_none(), want, "{claim:?}");
+        }
+        let smaller = Claim { place: "metadata.total_questions".into(), kind: ClaimKind::Total, value: 1.0 };
+        let severity = |passed| claim_of(&smaller, 3.0, passed, true).unwrap().severity;
+        assert_eq!((severity(2.0), severity(3.0)), (Severity::Critical, Severity::Warn));
+        let unmarked = Claim { place: "summary.passed".into(), kind: ClaimKind::Passed, value: 9.0 };
+        assert_eq!(claim_of(&unmarked, 3.0, 0.0, false), None, "nobody has marked anything");
+    }
+
+    #[test]
+    fn a_mark_that_nothing_supports_is_critical() {
+        use super::super::testing::{credited, findings, scene_of};
+        let wrong = |sample: Sample| Sample { mark: Mark::Wrong, ..sample };
+        let facts = crate::sample::Facts::default();
+        for (sample, want) in [
+            (credited("t", "Paris", "Paris"), vec![]),
+            (credited("t", "banana split", "Paris"), vec![("mark_unsupported", Severity::Critical)]),
+            (credited("t", "Gaudi", "Antoni Gaudi"), vec![]),
+            (wrong(credited("t", "Paris", "Paris")), vec![("mark_too_low", Severity::Info)]),
+            (wrong(credited("t", "Rome", "Paris")), vec![]),
+            (
+                Sample { mark: Mark::Malformed("`correct` is a string: false".into()), ..credited("t", "x", "x") },
+                vec![("mark_malformed", Severity::Critical)],
+            ),
+            (
+                Sample { other_verdict: Some("it differs".into()), ..credited("t", "x", "x") },
+                vec![("verdict_differs", Severity::Critical)],
+            ),
+        ] {
+            scene_of(&[sample.clone()], &[], &facts, |scene| {
+                let outcome = run(scene);
+                assert!(outcome.coverage.is_whole());
+                assert_eq!(findings(outcome), want, "{sample:?}");
+            });
+        }
+        let no_gold = Sample { gold: proofmark_canon::Value::Null, ..credited("t", "x", "x") };
+        scene_of(&[no_gold], &[], &facts, |scene| {
+            let outcome = run(scene);
+            assert_eq!((outcome.coverage, outcome.gaps.len()), (Coverage { of: 1, seen: 0 }, 1));
+        });
+    }
+}

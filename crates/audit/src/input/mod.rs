@@ -1,0 +1,45 @@
+//! Readers: whatever was left, as samples and facts.
+//!
+//! - [`results`] results of other harnesses; [`metadata`] what they say of the whole; [`gold`] the answers of a dataset;
+//! - [`own`] a run directory of ours; [`telemetry`] what its requests looked like;
+//! - [`fields`] members under the several names that harnesses give them.
+//!
+//! Nothing here judges: a value that does not fit is kept in its own words, and a check says what it means. What cannot be
+//! read at all is an error.
+
+pub mod fields;
+pub mod gold;
+pub mod metadata;
+pub mod own;
+pub mod results;
+pub mod telemetry;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+
+use proofmark_artefact::audit::InputFile;
+use proofmark_canon::Digest;
+
+use crate::rule::Rule;
+use crate::sample::{Facts, Sample};
+
+/// Everything that is audited, apart from the trajectories, which are streamed.
+pub struct Inputs {
+    pub samples: Vec<Sample>,
+    /// Where the sample of a trajectory is.
+    pub index: HashMap<String, usize>,
+    pub facts: Facts,
+    /// How answers are scored, by task.
+    pub rules: Vec<Rule>,
+    pub trajectories: Option<PathBuf>,
+    /// What was read so far.
+    pub files: BTreeMap<String, InputFile>,
+    /// What was found in agent-visible texts while they were read.
+    pub found: crate::seen::Found,
+}
+
+impl Inputs {
+    pub(crate) fn note_file(&mut self, name: &str, digest: &Digest, bytes: u64) {
+        self.files.insert(name.to_owned(), InputFile { bytes, sha256: digest.hex() });
+    }
+}

@@ -1,0 +1,225 @@
+//! A run directory of ours.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::num::NonZeroUsize;
+
+use proofmark_artefact::audit::Evidence;
+use proofmark_artefact::manifest::{DatasetEntry, Manifest};
+use proofmark_artefact::record::{Record, Role, Status};
+use proofmark_artefact::store::{MAX_LINE, RunDir, digest_file, names};
+use proofmark_artefact::suite::config::Format;
+use proofmark_artefact::suite::load::SuiteFile;
+use proofmark_artefact::suite::plan::{DatasetPlan, Plan};
+use proofmark_artefact::suite::resolve::Overrides;
+use proofmark_artefact::text::excerpt;
+use proofmark_artefact::trajectory::head;
+use proofmark_artefact::witness::Block;
+use proofmark_canon::{Digest, Value, json};
+
+use super::Inputs;
+use super::telemetry::load_requests;
+use crate::error::AuditError;
+use crate::look::Marks;
+use crate::rule::Rule;
+use crate::sample::{Disclosure, Facts, Mark, Origin, Sample, TaskFacts};
+use crate::seen::{Found, Lens, look_at_prompt};
+use crate::walk::{Stopped, walk};
+
+/// How much of a question is kept: enough to know its text again elsewhere.
+const QUESTION: usize = 16 * 1024;
+
+/// The names of the datasets of a run, by which a leak is told.
+pub fn marks_of(manifest: &Manifest) -> Marks {
+    let is_gaia = |entry: &DatasetEntry| entry.format == Format::Gaia.as_str();
+    let mut marks = if manifest.datasets.iter().any(is_gaia) { Marks::gaia() } else { Marks::none() };
+    for entry in &manifest.datasets {
+        marks = marks.merge(&Marks::of_dataset(entry.repo.as_deref(), entry.path.as_deref(), Some(entry.digest)));
+    }
+    marks
+}
+
+/// What agents of a run were told of their tools.
+pub fn tools_of(manifest: &Manifest) -> Vec<(String, String)> {
+    let tools = manifest.tasks.iter().filter_map(|task| task.agent.as_ref()).flat_map(|agent| &agent.tools);
+    let mut all: Vec<(String, String)> = tools
+        .map(|tool| (tool.name.clone(), format!("{}\n{}", tool.description, Value::from(tool.parameters.clone()))))
+        .collect();
+    all.dedup();
+    all
+}
+
+/// Reads a run: its records, its suite, its witness and its telemetry.
+pub fn load_run(dir: &RunDir, lens: &Lens<'_>, workers: NonZeroUsize) -> Result<Inputs, AuditError> {
+    let plan = plan_of(dir)?;
+    let tasks: HashMap<&str, usize> = plan.tasks.iter().enumerate().map(|(at, task)| (task.id.as_str(), at)).collect();
+    let rules: Vec<Rule> = plan.tasks.iter().map(|task| Rule::of_plans(&task.scorers, dir.path())).collect();
+    let mut inputs = Inputs {
+        samples: Vec::new(),
+        index: HashMap::new(),
+        facts: facts(dir, &plan),
+        rules: Vec::new(),
+        trajectories: Some(dir.file(names::TRAJECTORIES)).filter(|path| path.is_file()),
+        files: BTreeMap::new(),
+        found: Found::default(),
+    };
+    let path = dir.file(names::RECORDS);
+    let file = File::open(&path).map_err(|source| AuditError::Io { path: path.clone(), source })?;
+    let look = |number: u64, line: &[u8]| -> Result<(Sample, Vec<Evidence>), AuditError> {
+        let shape =
+            |message: String| AuditError::Shape { path: path.clone(), place: format!("line {number}"), message };
+        let value =
+            json::parse(line).map_err(|source| AuditError::NotJson { path: path.clone(), line: number, source })?;
+        let record: Record = json::from_value(&value).map_err(|error| shape(error.to_string()))?;
+        let task =
+            *tasks.get(record.task.as_str()).ok_or_else(|| shape("a record of no task of the run".to_owned()))?;
+        let sample = sample_of(&record, task, &rules[task], number);
+        let found = look_at_messages(lens, &sample, &record, number);
+        Ok((sample, found))
+    };
+    let (samples, found) = (&mut inputs.samples, &mut inputs.found);
+    let digest = walk(file, MAX_LINE, workers, look, |(sample, oracles): (Sample, Vec<Evidence>)| {
+        samples.push(sample);
+        found.oracles.extend(oracles);
+    });
+    let (digest, bytes) = digest.map_err(|stopped| stopped_at(&path, stopped))?;
+    if inputs.samples.is_empty() {
+        return Err(AuditError::Nothing { path });
+    }
+    inputs.rules = rules;
+    // A key that stands twice is found by whoever validates the records; the first one keeps its trajectories.
+    for (at, sample) in inputs.samples.iter().enumerate() {
+        inputs.index.entry(sample.id.clone()).or_insert(at);
+    }
+    inputs.note_file(names::RECORDS, &digest, bytes);
+    for name in [names::MANIFEST, names::CONFIG, names::SUMMARY, names::REPLAY] {
+        let path = dir.file(name);
+        if path.is_file() {
+            let (digest, bytes) = digest_file(&path).map_err(|source| AuditError::Io { path, source })?;
+            inputs.note_file(name, &digest, bytes);
+        }
+    }
+    load_requests(dir, &mut inputs)?;
+    Ok(inputs)
+}
+
+/// Turns what stopped a walk to an error that names the file.
+pub(crate) fn stopped_at(path: &std::path::Path, stopped: Stopped<AuditError>) -> AuditError {
+    let path = path.to_owned();
+    match stopped {
+        Stopped::Line(source) => AuditError::Line { path, source },
+        Stopped::Io(source) => AuditError::Io { path, source },
+        Stopped::Look(error) => error,
+        Stopped::Panicked => AuditError::Panicked,
+    }
+}
+
+fn plan_of(dir: &RunDir) -> Result<Plan, AuditError> {
+    let suite = SuiteFile::read(&dir.file(names::CONFIG)).and_then(|file| file.resolve(&Overrides::default()));
+    suite.map_err(|error| AuditError::Suite { message: excerpt(&error.to_string(), 400) })
+}
+
+fn facts(dir: &RunDir, plan: &Plan) -> Facts {
+    let manifest = dir.manifest();
+    let witness: Option<Block> = dir.read_json(names::REPLAY).ok();
+    let is_live = manifest.models.iter().any(|model| model.provider != "offline");
+    Facts {
+        origin: Origin::Own,
+        results_name: names::RECORDS,
+        trajectories_name: names::TRAJECTORIES,
+        voting: Disclosure::Given(manifest.sampling.voting_attempts.unwrap_or(1).into()),
+        tasks: plan.tasks.iter().map(|task| task_facts(&task.id, &task.dataset, manifest)).collect(),
+        tools: tools_of(manifest),
+        integrity_events: witness.map(|block| block.judge_cache_integrity_events),
+        has_trajectories: manifest.evidence.recorded,
+        is_stochastic: is_live && manifest.sampling.n > 1 && manifest.sampling.temperature.is_none_or(|t| t > 0.0),
+        models: manifest.models.clone(),
+        ..Facts::default()
+    }
+}
+
+fn task_facts(id: &str, plan: &DatasetPlan, manifest: &Manifest) -> TaskFacts {
+    let entry = manifest.datasets.iter().find(|entry| entry.task == id);
+    let is_of_hub = entry.is_some_and(|entry| entry.repo.is_some());
+    let split = entry.and_then(|entry| entry.split.clone());
+    TaskFacts {
+        id: id.to_owned(),
+        split: split.map_or(Disclosure::Missing, Disclosure::Given),
+        revision: entry.and_then(|entry| entry.revision.clone()),
+        // Of a dataset of the hub the digest is that of a list of files; nobody has a file of that digest.
+        digest: entry.filter(|_| !is_of_hub).map(|entry| entry.digest),
+        repo: entry.and_then(|entry| entry.repo.clone()),
+        path: entry.and_then(|entry| entry.path.clone()),
+        // A local file is what its digest says; it has no splits unless its format does.
+        needs_split: is_of_hub || plan.format == Format::Gaia,
+        needs_revision: is_of_hub,
+        held_out: None,
+        level: None,
+        is_part: plan.limit.is_some() || !plan.level.is_empty(),
+    }
+}
+
+fn sample_of(record: &Record, task: usize, rule: &Rule, number: u64) -> Sample {
+    let users = record.input.messages.iter().filter(|message| message.role == Role::User);
+    let question = users.map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n");
+    let answer = record.output.as_ref().map(|output| output.answer().into_owned());
+    let mut sample = Sample {
+        id: record.key.to_string(),
+        item: record.item_id.clone(),
+        task,
+        question: head(&question, QUESTION).to_owned(),
+        gold: record.expected.clone(),
+        mark: mark_of(record),
+        model: record.model.clone(),
+        turns: Some(record.turns.into()),
+        input_tokens: Some(record.usage.input_tokens),
+        output_tokens: Some(record.usage.output_tokens),
+        attempts: record.voting.as_ref().map(|voting| voting.answers.len() as u64),
+        number,
+        looked: record.input.messages.iter().map(|message| Digest::of(message.content.as_bytes())).collect(),
+        ..Sample::default()
+    };
+    let has_images = record.output.as_ref().is_some_and(|output| !output.images.is_empty());
+    if has_images {
+        sample.unscorable = Some("the answer is a picture".to_owned());
+    } else if let Some(answer) = answer.as_deref().filter(|_| !record.scores.is_empty()) {
+        sample.other_verdict = other_verdict(record, rule, &sample, answer);
+    }
+    sample.answer = answer;
+    sample
+}
+
+fn mark_of(record: &Record) -> Mark {
+    match record.scores.first() {
+        Some(score) if score.passed => Mark::Correct,
+        None if record.status == Status::Success && record.expected.is_null() => Mark::Missing,
+        _ => Mark::Wrong,
+    }
+}
+
+/// The first recorded verdict that is not what its scorer gives.
+#[expect(clippy::float_cmp, reason = "the same scorer gives the same number for the same answer")]
+fn other_verdict(record: &Record, rule: &Rule, sample: &Sample, answer: &str) -> Option<String> {
+    let again = rule.verdicts(sample, answer);
+    let pairs = record.scores.iter().zip(again).filter_map(|(score, again)| Some((score, again.ok()?)));
+    let mut others = pairs.filter(|(score, again)| score.passed != again.passed || score.value != again.value);
+    let (score, again) = others.next()?;
+    let said = |passed: bool, value: f64| format!("{} with {value}", if passed { "passed" } else { "failed" });
+    Some(format!(
+        "scorer `{}`: recorded is {}, scored again it is {}",
+        excerpt(&score.scorer, 60),
+        said(score.passed, score.value),
+        said(again.passed, again.value)
+    ))
+}
+
+/// The gold answer in messages that stand around the question: they are here whole.
+fn look_at_messages(lens: &Lens<'_>, sample: &Sample, record: &Record, number: u64) -> Vec<Evidence> {
+    let others = record.input.messages.iter().filter(|message| message.role != Role::User);
+    let texts: Vec<&str> = others.map(|message| message.content.as_str()).collect();
+    if texts.is_empty() {
+        return Vec::new();
+    }
+    let place = format!("{} line {number}", names::RECORDS);
+    look_at_prompt(lens, sample, &texts, &place)
+}

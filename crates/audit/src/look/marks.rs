@@ -1,0 +1,204 @@
+//! The names of a benchmark: where its answers can be had.
+
+use std::collections::BTreeSet;
+
+use proofmark_artefact::scan::Plain;
+use proofmark_canon::Digest;
+
+/// Dataset repositories, addresses, file names and content digests of a benchmark, known for all its samples.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Marks {
+    names: BTreeSet<Mark>,
+    digests: BTreeSet<Digest>,
+}
+
+/// One name, folded as texts are before they are compared.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Mark {
+    pub kind: MarkKind,
+    pub text: String,
+}
+
+/// How much a name says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum MarkKind {
+    /// Nothing else is called so: a repository, an address.
+    Address,
+    /// A file's name, which others may have too: it says something beside an answer.
+    File,
+}
+
+impl Marks {
+    /// No names at all.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// What GAIA's data is called, where it lives and what copies of it are called.
+    pub fn gaia() -> Self {
+        let mut marks = Self::none();
+        for address in [
+            "gaia-benchmark/GAIA",
+            "gaia-benchmark--GAIA",
+            "datasets/gaia-benchmark",
+            "dataset=gaia-benchmark",
+            "spaces/gaia-benchmark",
+            "2023/validation/metadata.jsonl",
+            "2023/test/metadata.jsonl",
+            "2023/validation/metadata.parquet",
+            "gaia_validation.jsonl",
+            "gaia_validation.json",
+            "gaia-validation.jsonl",
+            "gaia_val.jsonl",
+            "gaia_metadata.jsonl",
+            "gaia_answers",
+            "gaia-answers",
+            "gaia/metadata.jsonl",
+            "gaia/2023/validation",
+        ] {
+            marks.add_address(address);
+        }
+        for file in [
+            "metadata.jsonl",
+            "metadata.parquet",
+            "metadata.level1.parquet",
+            "metadata.level2.parquet",
+            "metadata.level3.parquet",
+        ] {
+            marks.add_file(file);
+        }
+        marks
+    }
+
+    /// What is known of any dataset: its repository (`owner/name`), its file and the digest of its bytes.
+    pub fn of_dataset(repository: Option<&str>, path: Option<&str>, digest: Option<Digest>) -> Self {
+        let mut marks = Self::none();
+        if let Some(repository) = repository {
+            marks.add_address(repository);
+            marks.add_address(&repository.replace('/', "--"));
+        }
+        if let Some(path) = path {
+            let path = path.trim_start_matches("./");
+            if path.contains('/') {
+                marks.add_address(path);
+            }
+            marks.add_file(path.rsplit('/').next().unwrap_or(path));
+        }
+        if let Some(digest) = digest {
+            marks.add_digest(digest);
+        }
+        marks
+    }
+
+    /// Adds an address or a part of one that nothing else has. What is too short to be anyone's own is left out.
+    pub fn add_address(&mut self, address: &str) {
+        let address = address.trim_start_matches("https://").trim_start_matches("http://").trim_end_matches('/');
+        self.add(MarkKind::Address, address, 8);
+    }
+
+    /// Adds a file's name.
+    pub fn add_file(&mut self, name: &str) {
+        if name.contains('.') {
+            self.add(MarkKind::File, name, 8);
+        }
+    }
+
+    /// Adds the digest of a file's bytes. A pointer that names the digest counts as the file's address.
+    pub fn add_digest(&mut self, digest: Digest) {
+        let text = digest.to_string();
+        self.add(MarkKind::Address, text.rsplit(':').next().unwrap_or(&text), 64);
+        self.digests.insert(digest);
+    }
+
+    /// All names of both.
+    pub fn merge(mut self, other: &Self) -> Self {
+        self.names.extend(other.names.iter().cloned());
+        self.digests.extend(other.digests.iter().copied());
+        self
+    }
+
+    /// Whether these are the bytes of one of the benchmark's files.
+    pub fn knows(&self, digest: &Digest) -> bool {
+        self.digests.contains(digest)
+    }
+
+    /// Whether an address leads to the benchmark's data.
+    pub fn is_source(&self, source: &str) -> bool {
+        let plain = Plain::joined(source);
+        self.addresses().any(|mark| find_name(plain.text(), mark).next().is_some())
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &Mark> {
+        self.names.iter()
+    }
+
+    pub(super) fn addresses(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().filter(|mark| mark.kind == MarkKind::Address).map(|mark| mark.text.as_str())
+    }
+
+    fn add(&mut self, kind: MarkKind, name: &str, shortest: usize) {
+        let text = Plain::joined(name).text().to_owned();
+        if text.len() >= shortest {
+            self.names.insert(Mark { kind, text });
+        }
+    }
+}
+
+/// Where a name stands in a folded text as a name of its own: not as a part of a longer word.
+pub(super) fn find_name<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let is_word = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
+    text.match_indices(name)
+        .map(|(at, _)| at)
+        .filter(move |at| !is_word(text[..*at].chars().next_back()) && !is_word(text[at + name.len()..].chars().next()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_the_dataset_are_known_however_they_are_written() {
+        let marks = Marks::gaia();
+        for source in [
+            "https://huggingface.co/datasets/gaia-benchmark/GAIA",
+            "HTTPS://HUGGINGFACE.CO/DATASETS/GAIA-BENCHMARK/GAIA/resolve/main/2023/validation/metadata.jsonl",
+            "https://datasets-server.huggingface.co/rows?dataset=gaia-benchmark%2FGAIA&config=2023_all",
+            "https://hf-mirror.com/datasets/gaia-benchmark/GAIA",
+            "/home/u/.cache/huggingface/hub/datasets--gaia-benchmark--GAIA/snapshots/x",
+            "https://example.org/copy/2023/validation/metadata.jsonl",
+            "https://raw.githubusercontent.com/u/r/main/data/gaia_validation.jsonl",
+        ] {
+            assert!(marks.is_source(source), "{source}");
+        }
+        for source in [
+            "https://en.wikipedia.org/wiki/Gaia",
+            "https://example.org/metadata.jsonl",
+            "https://huggingface.co/datasets/squad",
+            "https://www.esa.int/gaia",
+            "",
+        ] {
+            assert!(!marks.is_source(source), "{source}");
+        }
+    }
+
+    #[test]
+    fn any_dataset_has_marks() {
+        let digest = Digest::of(b"bytes");
+        let marks = Marks::of_dataset(Some("acme/trivia"), Some("data/test-00000.parquet"), Some(digest));
+        assert!(marks.knows(&digest) && !marks.knows(&Digest::of(b"other")));
+        assert!(marks.is_source("https://huggingface.co/datasets/Acme/Trivia/viewer"));
+        assert!(marks.is_source("https://x.org/data/test-00000.parquet"));
+        assert!(!marks.is_source("https://x.org/test-00000.parquet"), "a file's name alone is no address");
+        assert!(!marks.is_source("https://acme.org/trivia"));
+        let pointer = format!("oid {digest}");
+        assert!(marks.is_source(&pointer));
+        assert!(!Marks::none().merge(&Marks::gaia()).is_source("https://acme.org/trivia"));
+        assert_eq!(Marks::none().merge(&marks), marks);
+    }
+
+    #[test]
+    fn what_is_too_short_to_be_a_name_is_left_out() {
+        assert_eq!(Marks::of_dataset(Some("a/b"), Some("x.csv"), None), Marks::none());
+        assert_eq!(Marks::of_dataset(Some(""), Some("readme"), None), Marks::none());
+    }
+}

@@ -1,0 +1,567 @@
+//! Leaked answers: in what came from outside, and in what the agent was given.
+
+use std::ops::Range;
+
+use aho_corasick::AhoCorasick;
+use proofmark_artefact::scan::{Needles, Plain};
+use proofmark_artefact::trajectory::{Form, Hit, Scan};
+use proofmark_canon::Value;
+
+use super::common::{Weight, weigh};
+use super::context::{Context, REACH};
+use super::label::Label;
+use super::layers::{Layer, layers};
+use super::marks::{MarkKind, Marks};
+use super::numeral::other_ways;
+
+/// What is known of one sample's task.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// The answers that count as right.
+    pub gold: &'a [String],
+    pub question: &'a str,
+    pub task_id: &'a str,
+    pub choices: &'a [String],
+    /// Texts that the task itself shows: its question, the text of its attachments.
+    pub shown: &'a [&'a str],
+    pub marks: &'a Marks,
+}
+
+/// One sample's task, compiled once for all texts of its trajectory.
+#[derive(Debug, Clone)]
+pub struct Watch {
+    needles: Needles,
+    marks: Marks,
+    question: Question,
+    /// The task's id, folded; absent when it is too short to be anyone's own.
+    id: Option<String>,
+    /// Whether the task itself shows an answer, so that the answer alone says nothing.
+    is_shown: bool,
+    /// Short texts of the task, as they may stand in a prompt.
+    shown: Vec<String>,
+    /// Other ways of writing the answers, in words.
+    ways: Vec<String>,
+    /// The weight of the lightest answer.
+    weight: Weight,
+    /// Finds what may stand with an answer, in texts that hold more answers than are listed.
+    anchors: Option<AhoCorasick>,
+}
+
+/// An answer where it stands, or a source that it can be had from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sighting {
+    /// The form in which the answer stands there; absent when the source alone tells.
+    pub form: Option<Form>,
+    /// The first byte of it, or of the encoding that holds it.
+    pub offset: usize,
+    pub grade: Grade,
+    pub why: Why,
+}
+
+/// How grave a sighting is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Grade {
+    /// The answer was leaked.
+    Critical,
+    /// The answer was there, as it is where such tasks are solved.
+    Information,
+}
+
+/// Why a sighting has its grade.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Why {
+    /// The text came from the benchmark's own data.
+    DatasetSource,
+    /// The benchmark's data is named beside the answer.
+    DatasetNamed,
+    /// A file of the benchmark's data is named beside the answer.
+    DatasetFile,
+    /// The answer stands with the question.
+    WithQuestion,
+    /// The answer stands with the task's id.
+    WithTaskId,
+    /// The answer is called the answer of a key.
+    AnswerKey,
+    /// The answer is a field of a record, or a cell of a table, of questions or tasks with their answers.
+    AnswerRecord,
+    /// The answer stands in what the agent was given.
+    Given,
+    /// The answer is called the answer in what the agent was given.
+    GivenAsAnswer,
+    /// The answer stands on a page like any other.
+    Ordinary,
+    /// The answer stands there, but the task itself shows it.
+    TaskShows,
+    /// The answer is too short or too common for its being there to say anything.
+    Common,
+}
+
+impl Why {
+    /// The reason in one sentence, without an end.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::DatasetSource => "the text came from the benchmark's own data",
+            Self::DatasetNamed => "the benchmark's data is named beside the answer",
+            Self::DatasetFile => "a file of the benchmark's data is named beside the answer",
+            Self::WithQuestion => "the answer stands with the question's own text",
+            Self::WithTaskId => "the answer stands with the task's id",
+            Self::AnswerKey => "the answer is labelled as the answer of a key",
+            Self::AnswerRecord => "the answer is part of a list of tasks or questions with their answers",
+            Self::Given => "the answer stands in what the agent was given",
+            Self::GivenAsAnswer => "the answer is labelled as the answer in what the agent was given",
+            Self::Ordinary => "the answer stands on an ordinary page",
+            Self::TaskShows => "the answer stands there, but the task itself shows it",
+            Self::Common => "the answer stands there, but is too short or too common to say anything",
+        }
+    }
+
+    /// A name for machines.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::DatasetSource => "dataset_source",
+            Self::DatasetNamed => "dataset_named",
+            Self::DatasetFile => "dataset_file",
+            Self::WithQuestion => "with_question",
+            Self::WithTaskId => "with_task_id",
+            Self::AnswerKey => "answer_key",
+            Self::AnswerRecord => "answer_record",
+            Self::Given => "given",
+            Self::GivenAsAnswer => "given_as_answer",
+            Self::Ordinary => "ordinary",
+            Self::TaskShows => "task_shows",
+            Self::Common => "common",
+        }
+    }
+}
+
+/// The most sightings of one text.
+const LISTED: usize = 16;
+/// How many encodings within each other are undone, beside the one that needles see through.
+const LAYERS: u8 = 2;
+/// How far from the question an answer stands with it.
+const QUESTION_REACH: usize = 8 * 1024;
+/// How far behind the question a common answer stands with it.
+const QUESTION_TAIL: usize = 512;
+/// How much of the task's own texts is kept to know them again in a prompt.
+const MAX_SHOWN: usize = 64 * 1024;
+/// The most places around which a text with many answers is looked at again.
+const MAX_ANCHORS: usize = 64;
+
+impl Watch {
+    pub fn new(subject: &Subject<'_>) -> Self {
+        let ways: Vec<String> = subject.gold.iter().flat_map(|answer| other_ways(answer)).collect();
+        let gold: Vec<Value> = subject.gold.iter().chain(&ways).map(|answer| Value::from(answer.as_str())).collect();
+        let gold = if gold.len() == 1 { gold.into_iter().next().unwrap_or(Value::Null) } else { Value::Array(gold) };
+        let needles = Needles::new(&gold, subject.question);
+        let choices = subject.choices.iter().map(String::as_str);
+        let texts: Vec<&str> = subject.shown.iter().copied().chain(choices).chain([subject.question]).collect();
+        let is_shown = texts.iter().any(|text| !needles.scan(text.as_bytes()).gold.is_empty());
+        let shown =
+            texts.iter().filter(|text| (2..=MAX_SHOWN).contains(&text.trim().len())).map(|text| text.trim().to_owned());
+        let id = Plain::joined(subject.task_id).text().to_owned();
+        let is_own = id.len() >= 8 && id.bytes().any(|byte| byte.is_ascii_digit());
+        let id = is_own.then_some(id);
+        let mut words: Vec<&str> = subject.marks.addresses().collect();
+        words.extend(id.as_deref());
+        words.extend([
+            "answer key",
+            "answer_key",
+            "gold answer",
+            "ground truth",
+            "ground_truth",
+            "expected_output",
+            "final answer",
+        ]);
+        Self {
+            anchors: AhoCorasick::builder().ascii_case_insensitive(true).build(&words).ok(),
+            needles,
+            marks: subject.marks.clone(),
+            question: Question::new(subject.question),
+            id,
+            is_shown,
+            shown: shown.collect(),
+            ways,
+            weight: subject.gold.iter().map(|gold| weigh(gold)).min().unwrap_or(Weight::Common),
+        }
+    }
+
+    /// Looks through a text that reached the agent from outside: a tool's result, with its address if that is known.
+    ///
+    /// At most 16 sightings, the critical ones first, each group in the order of the text.
+    pub fn leaks(&self, text: &str, source: Option<&str>) -> Vec<Sighting> {
+        let from = self.source(source);
+        let mut sightings: Vec<Sighting> = from.into_iter().collect();
+        self.look(text, from.is_some(), LAYERS, &mut sightings);
+        list(sightings)
+    }
+
+    /// The same for a text of which only the head is there, with what was found in the whole of it.
+    pub fn leaks_of_scan(&self, scan: &Scan, head: &str, source: Option<&str>) -> Vec<Sighting> {
+        let mut sightings = self.leaks(head, source);
+        let is_from_dataset = sightings.iter().any(|sighting| sighting.why == Why::DatasetSource);
+        // Within the head the question may be an echo of what was searched for.
+        let is_echo = |hit: &Hit| {
+            let at = hit.offset as usize;
+            at < head.len() && head.is_char_boundary(at) && is_echo(head, at)
+        };
+        let questions: Vec<Range<usize>> = scan
+            .question
+            .iter()
+            .filter(|hit| !is_echo(hit))
+            .map(range)
+            .filter(|hit| self.question.is_enough(hit.len()))
+            .collect();
+        let mut context = Context::new(head);
+        for hit in &scan.gold {
+            let place = range(hit);
+            if place.end <= head.len() {
+                continue;
+            }
+            let is_named = place.start < head.len() + REACH
+                && context.mark(&(head.len()..head.len()), &self.marks) == Some(MarkKind::Address);
+            let weight = if matches!(hit.form, Form::Base64 | Form::Hex) { Weight::Distinctive } else { self.weight };
+            let needs_more = weight == Weight::Common || self.is_shown;
+            let (before, after) = if needs_more { (0, QUESTION_TAIL / 2) } else { (QUESTION_REACH, QUESTION_REACH) };
+            let with_question = questions.iter().any(|question| stands_with(&place, question, before, after));
+            let (grade, why) = match () {
+                () if is_from_dataset => (Grade::Critical, Why::DatasetSource),
+                () if with_question => (Grade::Critical, Why::WithQuestion),
+                () if is_named && !needs_more => (Grade::Critical, Why::DatasetNamed),
+                () if self.is_shown => (Grade::Information, Why::TaskShows),
+                () if weight == Weight::Common => continue,
+                () => (Grade::Information, Why::Ordinary),
+            };
+            sightings.push(Sighting { form: Some(hit.form), offset: place.start, grade, why });
+        }
+        list(sightings)
+    }
+
+    /// Looks through a text that the agent was given before it did anything: a prompt, a description of a tool.
+    ///
+    /// What the task itself shows is no leak: its question, its choices and the text of its attachments.
+    pub fn oracle(&self, text: &str) -> Vec<Sighting> {
+        let mut sightings = Vec::new();
+        self.look_given(text, LAYERS, &mut sightings);
+        list(sightings)
+    }
+
+    fn source(&self, source: Option<&str>) -> Option<Sighting> {
+        let is_dataset = source.is_some_and(|source| self.marks.is_source(source));
+        let sighting = Sighting { form: None, offset: 0, grade: Grade::Critical, why: Why::DatasetSource };
+        is_dataset.then_some(sighting)
+    }
+
+    fn look(&self, text: &str, is_from_dataset: bool, depth: u8, sightings: &mut Vec<Sighting>) {
+        let scan = self.needles.scan(text.as_bytes());
+        let mut hits: Vec<(Range<usize>, Form)> = scan.gold.iter().map(|hit| (range(hit), hit.form)).collect();
+        let questions: Vec<Range<usize>> = self.questions(text, &scan);
+        if scan.more > 0 {
+            self.look_again(text, &questions, &mut hits);
+        }
+        let mut context = Context::new(text);
+        for (hit, form) in hits {
+            let Some((grade, why)) = self.judge(&mut context, text, &hit, form, &questions) else { continue };
+            let (grade, why) = if is_from_dataset { (Grade::Critical, Why::DatasetSource) } else { (grade, why) };
+            sightings.push(Sighting { form: Some(self.form(&text[hit.clone()], form)), offset: hit.start, grade, why });
+        }
+        if depth > 0 {
+            layers(text, |layer| {
+                self.look_within(
+                    text,
+                    &layer,
+                    |inner, found| self.look(inner, is_from_dataset, depth - 1, found),
+                    sightings,
+                )
+            });
+        }
+    }
+
+    fn look_given(&self, text: &str, depth: u8, sightings: &mut Vec<Sighting>) {
+        let scan = self.needles.scan(text.as_bytes());
+        let mut hits: Vec<(Range<usize>, Form)> = scan.gold.iter().map(|hit| (range(hit), hit.form)).collect();
+        if scan.more > 0 {
+            self.look_again(text, &self.questions(text, &scan), &mut hits);
+        }
+        let masked = if hits.is_empty() { Vec::new() } else { self.mask(text) };
+        let context = Context::new(text);
+        for (hit, form) in hits {
+            if masked.iter().any(|mask| mask.start <= hit.start && hit.end <= mask.end && mask.len() >= hit.len() + 8) {
+                continue;
+            }
+            let needs_more = self.is_shown || self.weight_of(text, &hit, form) == Weight::Common;
+            let is_behind_question =
+                || masked.iter().any(|mask| mask.end <= hit.start && hit.start - mask.end <= QUESTION_TAIL / 2);
+            let is_told = match context.label(hit.start) {
+                _ if needs_more && is_choice(&text[hit.end..]) => false,
+                Some(Label::Key) => true,
+                // Examples call other answers so, and one of them may be the same by chance.
+                Some(Label::Told | Label::ShortKey) => {
+                    !needs_more || is_behind_question() || !is_series(text, hit.start)
+                }
+                Some(Label::Answer) => !needs_more || is_behind_question(),
+                None => false,
+            };
+            let (grade, why) = match () {
+                () if is_told => (Grade::Critical, Why::GivenAsAnswer),
+                () if self.is_shown => (Grade::Information, Why::TaskShows),
+                () if needs_more => continue,
+                () => (Grade::Critical, Why::Given),
+            };
+            sightings.push(Sighting { form: Some(self.form(&text[hit.clone()], form)), offset: hit.start, grade, why });
+        }
+        if depth > 0 {
+            layers(text, |layer| {
+                self.look_within(text, &layer, |inner, found| self.look_given(inner, depth - 1, found), sightings)
+            });
+        }
+    }
+
+    /// Looks at something that was encoded. The label stands before the encoding, and no page calls one an answer.
+    fn look_within(
+        &self,
+        text: &str,
+        layer: &Layer,
+        look: impl FnOnce(&str, &mut Vec<Sighting>),
+        sightings: &mut Vec<Sighting>,
+    ) {
+        let mut inner = Vec::new();
+        look(&layer.text, &mut inner);
+        let label = Context::new(text).label(layer.range.start);
+        let is_known = |sighting: &Sighting, sightings: &[Sighting]| {
+            sightings.iter().any(|known| layer.range.contains(&known.offset) && known.grade <= sighting.grade)
+        };
+        for mut sighting in inner {
+            if label.is_some() && matches!(layer.form, Form::Base64 | Form::Hex) && sighting.why == Why::Ordinary {
+                (sighting.grade, sighting.why) = (Grade::Critical, Why::AnswerKey);
+            }
+            sighting.offset = layer.range.start;
+            sighting.form = sighting.form.map(|_| layer.form);
+            if !is_known(&sighting, sightings) {
+                sightings.push(sighting);
+            }
+        }
+    }
+
+    /// Grades an answer by where it stands; `None` when its being there says nothing.
+    fn judge(
+        &self,
+        context: &mut Context<'_>,
+        text: &str,
+        hit: &Range<usize>,
+        form: Form,
+        questions: &[Range<usize>],
+    ) -> Option<(Grade, Why)> {
+        // What stands within the question is the question.
+        if questions.iter().any(|question| question.start <= hit.start && hit.end <= question.end) {
+            return None;
+        }
+        let label = context.label(hit.start);
+        let is_encoded = matches!(form, Form::Base64 | Form::Hex);
+        let is_common = self.weight_of(text, hit, form) == Weight::Common;
+        // A hit alone says nothing when the answer is everywhere, or in the task itself.
+        let needs_more = is_common || self.is_shown && !is_encoded;
+        let critical = |why| Some((Grade::Critical, why));
+        let (before, after) = if needs_more { (0, QUESTION_TAIL) } else { (QUESTION_REACH, QUESTION_REACH) };
+        let is_enough = !needs_more || label.is_some();
+        let is_next = |question: &Range<usize>| needs_more && is_next_cell(text, question.end, hit);
+        let is_with = |question: &Range<usize>| is_enough && stands_with(hit, question, before, after);
+        if questions.iter().any(|question| is_with(question) || is_next(question)) {
+            return critical(Why::WithQuestion);
+        }
+        if is_enough && self.id.as_ref().is_some_and(|id| context.has_id(hit, id)) {
+            return critical(Why::WithTaskId);
+        }
+        if is_enough {
+            match context.mark(hit, &self.marks) {
+                Some(MarkKind::Address) => return critical(Why::DatasetNamed),
+                Some(MarkKind::File) if !needs_more => return critical(Why::DatasetFile),
+                _ => {}
+            }
+        }
+        let is_bare = context.is_bare(hit);
+        match label {
+            Some(Label::Key) if !needs_more || is_bare => return critical(Why::AnswerKey),
+            Some(Label::ShortKey) if !needs_more && is_bare => return critical(Why::AnswerKey),
+            Some(_) if is_encoded => return critical(Why::AnswerKey),
+            _ => {}
+        }
+        if !needs_more && (context.is_record(hit) || context.is_in_table(hit)) {
+            return critical(Why::AnswerRecord);
+        }
+        match () {
+            () if self.is_shown => Some((Grade::Information, Why::TaskShows)),
+            () if !is_common => Some((Grade::Information, Why::Ordinary)),
+            () if label.is_some() => Some((Grade::Information, Why::Common)),
+            () => None,
+        }
+    }
+
+    /// Adds the answers that stand near something that makes them a leak, however many others there are.
+    fn look_again(&self, text: &str, questions: &[Range<usize>], hits: &mut Vec<(Range<usize>, Form)>) {
+        let mut places: Vec<Range<usize>> = questions.to_vec();
+        if let Some(anchors) = &self.anchors {
+            let mut last = 0;
+            for found in anchors.find_iter(text) {
+                if found.start() >= last {
+                    places.push(found.range());
+                    last = found.end() + REACH / 8;
+                    if places.len() > MAX_ANCHORS {
+                        break;
+                    }
+                }
+            }
+        }
+        for place in places {
+            // The first ones behind it, and some before it.
+            let from = text.floor_char_boundary(place.start.saturating_sub(REACH / 4));
+            let to = text.ceil_char_boundary((place.end + REACH).min(text.len()));
+            for part in [from..place.start, place.end..to] {
+                for hit in self.needles.scan(&text.as_bytes()[part.clone()]).gold {
+                    let found = range(&hit);
+                    let found = part.start + found.start..part.start + found.end;
+                    if !hits.iter().any(|(known, _)| *known == found) {
+                        hits.push((found, hit.form));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Where the question stands in a text as a question, not as what somebody searched for.
+    fn questions(&self, text: &str, scan: &Scan) -> Vec<Range<usize>> {
+        let is_question = |place: &Range<usize>| self.question.is(&text[place.clone()]) && !is_echo(text, place.start);
+        scan.question.iter().map(range).filter(is_question).collect()
+    }
+
+    /// Where the task's own texts stand in a text.
+    fn mask(&self, text: &str) -> Vec<Range<usize>> {
+        let mut masked: Vec<Range<usize>> = Vec::new();
+        for shown in &self.shown {
+            for (at, _) in text.match_indices(shown.as_str()).take(LISTED) {
+                masked.push(at..at + shown.len());
+            }
+        }
+        // A template may have changed white space or marks.
+        let scan = self.needles.scan(text.as_bytes());
+        masked.extend(scan.question.iter().map(range).filter(|place| self.question.is_enough(place.len())));
+        masked
+    }
+
+    fn weight_of(&self, text: &str, hit: &Range<usize>, form: Form) -> Weight {
+        match form {
+            Form::Base64 | Form::Hex => Weight::Distinctive,
+            _ => weigh(&text[hit.clone()]),
+        }
+    }
+
+    /// The form of a find, where the answer was looked for in other words too.
+    fn form(&self, found: &str, form: Form) -> Form {
+        let is_worded = matches!(form, Form::Verbatim | Form::Folded) && found.ends_with(char::is_alphabetic);
+        let is_of_number = || self.ways.iter().any(|way| Plain::words(way) == Plain::words(found));
+        if is_worded && is_of_number() { Form::Number } else { form }
+    }
+}
+
+/// A question, and how much of it makes a text that question.
+#[derive(Debug, Clone)]
+struct Question {
+    length: usize,
+    /// What it quotes, folded: pages that hold the same quotation are no copies of the question.
+    quoted: Vec<String>,
+}
+
+impl Question {
+    fn new(question: &str) -> Self {
+        let mut quoted = Vec::new();
+        for (open, close) in [('"', '"'), ('“', '”'), ('«', '»'), ('‘', '’'), ('「', '」'), ('„', '“')]
+        {
+            let mut rest = question;
+            while let Some((_, after)) = rest.split_once(open)
+                && let Some((inner, after)) = after.split_once(close)
+                && quoted.len() < 64
+            {
+                quoted.push(Plain::words(inner).text().to_owned());
+                rest = after;
+            }
+        }
+        quoted.retain(|text| text.len() >= 8);
+        Self { length: question.len(), quoted }
+    }
+
+    /// Whether so many bytes of the question are enough.
+    fn is_enough(&self, length: usize) -> bool {
+        length * 5 >= self.length * 2 || length >= 160
+    }
+
+    fn is(&self, found: &str) -> bool {
+        self.is_enough(found.len()) && {
+            let words = Plain::words(found);
+            !self.quoted.iter().any(|quoted| quoted.contains(words.text()))
+        }
+    }
+}
+
+/// Whether what stands somewhere is what somebody searched for: a tool that repeats its query.
+fn is_echo(text: &str, at: usize) -> bool {
+    const ECHOES: [&str; 9] = [
+        "query",
+        "queries",
+        "search for",
+        "searching for",
+        "searched for",
+        "results for",
+        "search results",
+        "search",
+        "q",
+    ];
+    let from = text.ceil_char_boundary(at.saturating_sub(48));
+    let plain = Plain::words(&text[from..at]);
+    ECHOES.iter().any(|echo| plain.text().strip_suffix(echo).is_some_and(|rest| rest.is_empty() || rest.ends_with(' ')))
+}
+
+/// Whether an answer is the cell of a table behind the one of the question.
+fn is_next_cell(text: &str, end: usize, hit: &Range<usize>) -> bool {
+    let between = (end <= hit.start && hit.start - end <= 24).then(|| &text[end..hit.start]);
+    let is_cell = |between: &str| {
+        between.contains([',', '|', '\t', ';', '>']) && !between.contains(char::is_alphabetic)
+            || between.contains('<') && between.contains('>')
+    };
+    between.is_some_and(is_cell)
+}
+
+/// Whether an answer is one of those that a sentence offers: `A, B or C`, `yes or no`.
+fn is_choice(after: &str) -> bool {
+    let plain = Plain::words(&after[..after.floor_char_boundary(24)]);
+    let first = plain.text().split(' ').next().unwrap_or_default();
+    matches!(first, "or" | "and" | "oder" | "ou" | "und" | "through" | "to")
+        || first.len() == 1 && !after.starts_with(['.', '\n'])
+}
+
+/// Whether what stands before an answer stands before others too, as in a list of examples.
+fn is_series(text: &str, at: usize) -> bool {
+    let line = text[..at].rfind('\n').map_or(0, |start| start + 1).max(text.ceil_char_boundary(at.saturating_sub(24)));
+    let label = text[line..at].trim();
+    label.len() >= 3 && text.match_indices(label).take(3).count() >= 3
+}
+
+/// Whether an answer stands before or behind the question, no farther than it may.
+fn stands_with(hit: &Range<usize>, question: &Range<usize>, before: usize, after: usize) -> bool {
+    if hit.start >= question.end {
+        hit.start - question.end <= after
+    } else {
+        hit.end <= question.start && before > 0 && question.start - hit.end <= before
+    }
+}
+
+/// The gravest sightings, each place once.
+fn list(mut sightings: Vec<Sighting>) -> Vec<Sighting> {
+    sightings.sort_by_key(|sighting| (sighting.grade, sighting.offset, sighting.why));
+    sightings.dedup_by_key(|sighting| (sighting.grade, sighting.offset, sighting.form));
+    sightings.truncate(LISTED);
+    sightings
+}
+
+fn range(hit: &Hit) -> Range<usize> {
+    let start = usize::try_from(hit.offset).unwrap_or(usize::MAX);
+    start..start.saturating_add(usize::try_from(hit.length).unwrap_or(usize::MAX))
+}

@@ -1,0 +1,569 @@
+//! One trajectory looked through: what it shows of its sample, and what is found in it.
+//!
+//! A pure function of the sample and the line, so that lines can be looked at in any order and on any thread.
+
+use std::collections::BTreeMap;
+
+use proofmark_artefact::audit::{Evidence, Severity};
+use proofmark_artefact::text::excerpt;
+use proofmark_canon::Value;
+
+use crate::kept::{Kept, Reveal, finding};
+use crate::look::{Forbidden, Grade, Marks, Plea, PleaKind, Sighting, Subject, Watch, pleas, touches};
+use crate::sample::{Origin, Sample};
+use crate::trace::{Step, Trace};
+
+/// What is the same for all trajectories.
+pub struct Lens<'a> {
+    pub origin: Origin,
+    pub marks: &'a Marks,
+    pub forbidden: &'a Forbidden,
+    /// What agents were told of their tools.
+    pub tools: &'a [(String, String)],
+    pub reveal: Reveal,
+    /// What evidence calls the file.
+    pub file: &'a str,
+}
+
+/// What the trajectories of one sample show.
+#[derive(Debug, Clone, Default)]
+pub struct Seen {
+    pub trajectories: u32,
+    pub steps: u64,
+    pub model_calls: u64,
+    /// Bytes that the model said.
+    pub said_bytes: u64,
+    pub output_tokens: Option<u64>,
+    /// A step's own tokens cannot be right for what it says.
+    pub token_mismatch: Option<String>,
+    /// Whether every trajectory showed all that the check looks for.
+    pub leak: Sight,
+    pub oracle: Sight,
+    pub isolation: Sight,
+}
+
+/// How much could be seen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sight {
+    /// There is no trajectory.
+    #[default]
+    Nothing,
+    Part,
+    All,
+}
+
+/// What was found in all trajectories.
+#[derive(Debug, Default)]
+pub struct Found {
+    pub leaks: Kept,
+    pub oracles: Kept,
+    pub touches: Kept,
+    pub pleas: Kept,
+    /// By check: what was not recorded, and in how many trajectories.
+    pub gaps: BTreeMap<(&'static str, &'static str), u64>,
+    pub trajectories: u64,
+    pub steps: u64,
+    pub tool_calls: u64,
+    pub tool_results: u64,
+}
+
+/// What one trajectory shows.
+#[derive(Debug, Default)]
+pub struct Looked {
+    pub sample: usize,
+    pub seen: Seen,
+    leaks: Vec<Evidence>,
+    oracles: Vec<Evidence>,
+    touches: Vec<Evidence>,
+    pleas: Vec<Evidence>,
+    gaps: Vec<(&'static str, &'static str)>,
+    tool_calls: u64,
+    tool_results: u64,
+}
+
+/// The most findings of one kind that one trajectory gives.
+const MOST_OF_ONE: usize = 16;
+
+impl Found {
+    /// Takes what one trajectory shows, in the order of the file.
+    pub fn take(&mut self, looked: Looked, all: &mut [Seen]) {
+        self.trajectories += 1;
+        self.steps += looked.seen.steps;
+        self.tool_calls += looked.tool_calls;
+        self.tool_results += looked.tool_results;
+        self.leaks.extend(looked.leaks);
+        self.oracles.extend(looked.oracles);
+        self.touches.extend(looked.touches);
+        self.pleas.extend(looked.pleas);
+        for gap in looked.gaps {
+            *self.gaps.entry(gap).or_default() += 1;
+        }
+        let Some(seen) = all.get_mut(looked.sample) else { return };
+        let (new, is_first) = (looked.seen, seen.trajectories == 0);
+        let join = |old: Sight, new: Sight| if is_first { new } else { old.min(new) };
+        seen.leak = join(seen.leak, new.leak);
+        seen.oracle = join(seen.oracle, new.oracle);
+        seen.isolation = join(seen.isolation, new.isolation);
+        seen.trajectories += 1;
+        seen.steps += new.steps;
+        seen.model_calls += new.model_calls;
+        seen.said_bytes += new.said_bytes;
+        seen.output_tokens = match (seen.output_tokens, new.output_tokens) {
+            (Some(old), Some(new)) => Some(old.saturating_add(new)),
+            (old, new) => old.or(new),
+        };
+        seen.token_mismatch = seen.token_mismatch.take().or(new.token_mismatch);
+    }
+}
+
+/// Looks through one trajectory of a sample.
+pub fn look_through(lens: &Lens<'_>, at: usize, sample: &Sample, line: u64, trace: &Trace<'_>) -> Looked {
+    let golds = sample.golds();
+    let watch = (!golds.is_empty()).then(|| watch_of(lens, sample, &golds));
+    let mut look =
+        Look { lens, sample, line, watch, carried: false, looked: Looked { sample: at, ..Looked::default() } };
+    look.looked.seen = Seen {
+        trajectories: 1,
+        steps: trace.steps.len() as u64,
+        leak: Sight::All,
+        oracle: Sight::All,
+        isolation: Sight::All,
+        output_tokens: trace.output_tokens,
+        ..Seen::default()
+    };
+    if look.watch.is_none() {
+        look.lack(GOLD_GAPS);
+    }
+    look.tools();
+    let mut requested = None;
+    for (number, step) in trace.steps.iter().enumerate() {
+        look.step(number, step, &mut requested);
+    }
+    look.looked
+}
+
+/// A look that is under way.
+struct Look<'a> {
+    lens: &'a Lens<'a>,
+    sample: &'a Sample,
+    line: u64,
+    /// `None` without a gold answer.
+    watch: Option<Watch>,
+    /// Whether the answer came up in a result or in the model's own words: from then on inputs may repeat it.
+    carried: bool,
+    looked: Looked,
+}
+
+pub(crate) const LEAK: &str = "AUD-1";
+pub(crate) const ORACLE: &str = "AUD-3";
+pub(crate) const ISOLATION: &str = "AUD-4";
+const GOLD_GAPS: &[(&str, &str)] = &[(LEAK, NO_GOLD), (ORACLE, NO_GOLD)];
+pub(crate) const NO_GOLD: &str = "gold answers are not known, so that nothing can be compared with them";
+const CUT_RESULT: &str = "tool results are recorded in part, without a scan of the whole";
+const CUT_PROMPT: &str = "prompts are recorded in part";
+const CUT_ARGS: &str = "arguments of tool calls are recorded in part";
+const UNKNOWN_STEP: &str = "steps of an unknown type are not looked at";
+
+impl Look<'_> {
+    fn step<'v>(&mut self, number: usize, step: &Step<'v>, requested: &mut Option<&'v str>) {
+        match step {
+            Step::Shown { texts, whole, digest } => {
+                let is_looked_at = digest.is_some_and(|digest| self.sample.looked.contains(&digest));
+                if !is_looked_at {
+                    self.given(number, texts);
+                }
+                if !whole && !is_looked_at {
+                    self.lack(&[(ORACLE, CUT_PROMPT)]);
+                }
+            }
+            Step::Asked { shown, said, input_tokens, output_tokens, bytes } => {
+                self.given(number, shown);
+                self.asked(number, said, *bytes, (*input_tokens, *output_tokens));
+            }
+            Step::Called { name, args, whole } => {
+                self.looked.tool_calls += 1;
+                self.called(number, name, args);
+                *requested = address(args);
+                if !whole {
+                    self.lack(&[(ISOLATION, CUT_ARGS)]);
+                }
+            }
+            Step::Returned { texts, source, scan, whole } => {
+                self.looked.tool_results += 1;
+                self.returned(number, texts, source.or(requested.take()), scan.as_ref());
+                // Our own harness looks through every body while it is in memory; no scan means that nothing was there.
+                let is_scanned = scan.is_some() || self.lens.origin == Origin::Own && self.watch.is_some();
+                if !whole && !is_scanned {
+                    self.lack(&[(LEAK, CUT_RESULT)]);
+                }
+            }
+            Step::Unknown { .. } => {
+                self.lack(&[(LEAK, UNKNOWN_STEP), (ORACLE, UNKNOWN_STEP), (ISOLATION, UNKNOWN_STEP)]);
+            }
+        }
+    }
+
+    /// What the agent was told of its tools is something that it could see.
+    fn tools(&mut self) {
+        let Some(watch) = &self.watch else { return };
+        let sightings = self.lens.tools.iter().flat_map(|(name, text)| {
+            let leaks = watch.oracle(text).into_iter().filter(|sighting| sighting.grade == Grade::Critical);
+            leaks.map(move |sighting| (name, sighting))
+        });
+        let found: Vec<Evidence> = sightings
+            .map(|(name, sighting)| {
+                let place = format!("the description of tool `{}`", excerpt(name, 60));
+                self.evidence("oracle_in_tool", &sighting, &place)
+            })
+            .collect();
+        self.looked.oracles.extend(found);
+    }
+
+    fn given(&mut self, number: usize, texts: &[&str]) {
+        let Some(watch) = &self.watch else { return };
+        // What a result or the model itself brought up may be repeated from there on.
+        if self.carried {
+            return;
+        }
+        let sightings: Vec<Sighting> = texts.iter().flat_map(|text| watch.oracle(text)).collect();
+        for sighting in sightings {
+            let evidence = self.evidence(sighting.why.as_str(), &sighting, &self.place(number));
+            push(&mut self.looked.oracles, evidence);
+        }
+    }
+
+    fn asked(&mut self, number: usize, said: &[&str], bytes: u64, tokens: (Option<u64>, Option<u64>)) {
+        let seen = &mut self.looked.seen;
+        seen.model_calls += 1;
+        seen.said_bytes += bytes;
+        if seen.token_mismatch.is_none()
+            && let Some(tokens) = tokens.1
+            && !is_token_count_of(tokens, bytes)
+        {
+            seen.token_mismatch = Some(format!("step {number} says {bytes} bytes in {tokens} tokens"));
+        }
+        for text in said {
+            self.pleas_in(number, text);
+        }
+        if let Some(watch) = &self.watch
+            && !self.carried
+        {
+            self.carried = said.iter().any(|text| !watch.leaks(text, None).is_empty());
+        }
+    }
+
+    fn pleas_in(&mut self, number: usize, text: &str) {
+        let place = self.place(number);
+        let found = pleas_of(self.lens.reveal, self.sample, text, &place);
+        for evidence in found {
+            push(&mut self.looked.pleas, evidence);
+        }
+    }
+
+    fn called(&mut self, number: usize, name: &str, args: &Value) {
+        if let Some(touch) = touches(name, args, self.lens.forbidden) {
+            let words = self.lens.reveal.text(self.sample, &touch.what, 120);
+            let how = if touch.is_hidden { "touches, in disguise," } else { "touches" };
+            let message = format!("the call of `{}` {how} {}: {words}", excerpt(name, 60), touch.place.sentence());
+            let mut evidence = finding(Severity::Critical, touch.place.as_str(), self.sample, message);
+            evidence.place = Some(self.place(number));
+            push(&mut self.looked.touches, evidence);
+        }
+        let mut asked_for = Vec::new();
+        addresses(args, &mut asked_for);
+        if let Some(source) = asked_for.into_iter().find(|address| self.lens.marks.is_source(address)) {
+            let message = format!("the call asks for the benchmark's own data: `{}`", excerpt(source, 160));
+            let mut evidence = finding(Severity::Critical, "dataset_requested", self.sample, message);
+            evidence.place = Some(self.place(number));
+            push(&mut self.looked.leaks, evidence);
+        }
+    }
+
+    fn returned(
+        &mut self,
+        number: usize,
+        texts: &[&str],
+        source: Option<&str>,
+        scan: Option<&proofmark_artefact::trajectory::Scan>,
+    ) {
+        let Some(watch) = &self.watch else {
+            if source.is_some_and(|source| self.lens.marks.is_source(source)) {
+                let message = "the text came from the benchmark's own data";
+                let mut evidence = finding(Severity::Critical, "dataset_source", self.sample, message);
+                evidence.place = Some(self.place(number));
+                push(&mut self.looked.leaks, evidence);
+            }
+            return;
+        };
+        let mut sightings = Vec::new();
+        match scan {
+            Some(scan) => {
+                let head = texts.first().copied().unwrap_or_default();
+                sightings.extend(watch.leaks_of_scan(scan, head, source));
+                self.carried |= !scan.gold.is_empty();
+            }
+            None if texts.is_empty() => sightings.extend(watch.leaks("", source)),
+            None => texts.iter().for_each(|text| sightings.extend(watch.leaks(text, source))),
+        }
+        self.carried |= sightings.iter().any(|sighting| sighting.form.is_some());
+        for sighting in sightings {
+            let evidence = self.evidence(sighting.why.as_str(), &sighting, &self.place(number));
+            push(&mut self.looked.leaks, evidence);
+        }
+    }
+
+    fn evidence(&self, name: &str, sighting: &Sighting, place: &str) -> Evidence {
+        evidence_of(self.lens, self.sample, name, sighting, place)
+    }
+
+    fn place(&self, step: usize) -> String {
+        format!("{} line {}, step {step}", self.lens.file, self.line)
+    }
+
+    fn lack(&mut self, gaps: &[(&'static str, &'static str)]) {
+        for (check, what) in gaps {
+            if !self.looked.gaps.contains(&(*check, *what)) {
+                self.looked.gaps.push((*check, *what));
+            }
+            match *check {
+                LEAK => self.looked.seen.leak = Sight::Part,
+                ORACLE => self.looked.seen.oracle = Sight::Part,
+                _ => self.looked.seen.isolation = Sight::Part,
+            }
+        }
+    }
+}
+
+fn push(list: &mut Vec<Evidence>, evidence: Evidence) {
+    if list.len() < MOST_OF_ONE && list.last() != Some(&evidence) {
+        list.push(evidence);
+    }
+}
+
+/// Pleas to the grader in a text; not those that the question or the gold answer holds itself.
+pub(crate) fn pleas_of(reveal: Reveal, sample: &Sample, text: &str, place: &str) -> Vec<Evidence> {
+    let own = |plea: &Plea| text.get(plea.offset..plea.offset.saturating_add(plea.length)).unwrap_or_default();
+    let found = pleas(text).into_iter().filter(|plea| {
+        let own = own(plea);
+        !sample.question.contains(own) && !sample.golds().iter().any(|gold| gold.contains(own))
+    });
+    found
+        .map(|plea| {
+            // Nobody hides by chance what is said to a grader.
+            let severity = if plea.is_hidden { Severity::Critical } else { Severity::Warn };
+            let (name, sentence) = words_of(plea.kind);
+            let message = format!("{sentence}: {}", reveal.text(sample, own(&plea), 120));
+            let mut evidence = finding(severity, name, sample, message);
+            evidence.place = Some(place.to_owned());
+            evidence
+        })
+        .take(MOST_OF_ONE)
+        .collect()
+}
+
+/// A name and a sentence for what a plea does.
+fn words_of(kind: PleaKind) -> (&'static str, &'static str) {
+    match kind {
+        PleaKind::Override => ("override", "the text tells the grader to forget its instructions"),
+        PleaKind::Demand => ("demand", "the text tells the grader what to say"),
+        PleaKind::Address => ("address", "the text speaks to the grader"),
+        PleaKind::Verdict => ("fake_verdict", "the text looks like a verdict"),
+        PleaKind::RoleMarker => ("role_marker", "the text looks like the beginning of somebody else's message"),
+        PleaKind::Comment => ("comment", "the text hides a comment"),
+        PleaKind::Invisible => ("invisible", "the text holds characters that cannot be seen"),
+    }
+}
+
+/// The gold answer in texts that the agent was given, each of them whole.
+pub(crate) fn look_at_prompt(lens: &Lens<'_>, sample: &Sample, texts: &[&str], place: &str) -> Vec<Evidence> {
+    let golds = sample.golds();
+    if golds.is_empty() {
+        return Vec::new();
+    }
+    let watch = watch_of(lens, sample, &golds);
+    let sightings = texts.iter().flat_map(|text| watch.oracle(text));
+    let found = sightings.map(|sighting| evidence_of(lens, sample, sighting.why.as_str(), &sighting, place));
+    found.take(MOST_OF_ONE).collect()
+}
+
+fn watch_of(lens: &Lens<'_>, sample: &Sample, golds: &[String]) -> Watch {
+    Watch::new(&Subject {
+        gold: golds,
+        question: &sample.question,
+        task_id: &sample.item,
+        choices: &sample.choices,
+        shown: &[],
+        marks: lens.marks,
+    })
+}
+
+fn evidence_of(lens: &Lens<'_>, sample: &Sample, name: &str, sighting: &Sighting, place: &str) -> Evidence {
+    let severity = match sighting.grade {
+        Grade::Critical => Severity::Critical,
+        Grade::Information => Severity::Info,
+    };
+    let mut evidence = finding(severity, name, sample, sighting.why.sentence());
+    evidence.gold = lens.reveal.gold(sample);
+    evidence.place = Some(match sighting.form {
+        Some(_) => format!("{place}, byte {}", sighting.offset),
+        None => place.to_owned(),
+    });
+    evidence
+}
+
+/// The first address or path among the arguments of a call: where its result is from when that does not say.
+fn address(args: &Value) -> Option<&str> {
+    let mut all = Vec::new();
+    addresses(args, &mut all);
+    all.into_iter().next()
+}
+
+/// Texts among the arguments that can be an address or a path as a whole.
+fn addresses<'v>(value: &'v Value, all: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) => {
+            let text = text.trim();
+            if text.len() <= 4096 && text.contains(['/', '.']) && !text.contains(char::is_whitespace) {
+                all.push(text);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| addresses(item, all)),
+        Value::Object(map) => map.iter().for_each(|(_, value)| addresses(value, all)),
+        _ => {}
+    }
+}
+
+/// Whether so many tokens can be so many bytes: no tokeniser puts 64 bytes of ordinary text into one token.
+pub(crate) fn is_token_count_of(tokens: u64, bytes: u64) -> bool {
+    bytes <= tokens.saturating_mul(64).saturating_add(256)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proofmark_canon::json;
+
+    fn sample() -> Sample {
+        Sample {
+            id: "task-0001".into(),
+            item: "task-0001".into(),
+            question: "Which town on the river did the second expedition reach first?".into(),
+            gold: "Antananarivo".into(),
+            ..Sample::default()
+        }
+    }
+
+    /// Looks through a trajectory with these steps.
+    fn look(origin: Origin, steps: &str) -> Looked {
+        let value = json::parse(format!("{{\"steps\":[{steps}]}}").as_bytes()).unwrap();
+        let (marks, mut forbidden) = (Marks::gaia(), Forbidden::usual());
+        forbidden.add_marks(&marks);
+        let lens = Lens {
+            origin,
+            marks: &marks,
+            forbidden: &forbidden,
+            tools: &[],
+            reveal: Reveal::Digests,
+            file: "trajectories",
+        };
+        look_through(&lens, 0, &sample(), 1, &Trace::of(&value).unwrap())
+    }
+
+    fn names(list: &[Evidence]) -> Vec<(&str, Severity)> {
+        list.iter().map(|evidence| (evidence.finding.as_str(), evidence.severity)).collect()
+    }
+
+    #[test]
+    fn what_a_result_or_the_model_brought_up_may_be_repeated_and_what_nobody_did_is_an_oracle() {
+        let asked =
+            |input: &str, output: &str| format!(r#"{{"type":"llm_call","input":"{input}","output":"{output}"}}"#);
+        let page = r#"{"type":"tool_result","output":"The capital is Antananarivo, says the page."}"#;
+        let hint = "hint: Antananarivo";
+        for (steps, is_found) in [
+            (asked(hint, "y"), true),
+            (format!("{page},{}", asked(hint, "y")), false),
+            (format!("{},{}", asked("q", "Antananarivo?"), asked(hint, "y")), false),
+            (format!("{},{page}", asked(hint, "y")), true),
+            (asked("q", "Antananarivo"), false),
+        ] {
+            let looked = look(Origin::Foreign, &steps);
+            assert_eq!(!looked.oracles.is_empty(), is_found, "{steps}: {:?}", looked.oracles);
+        }
+    }
+
+    #[test]
+    fn a_result_of_which_only_the_head_is_there_is_not_seen_unless_it_was_scanned() {
+        let result = |more: &str| format!(r#"{{"type":"tool_result","head":"abc","bytes":9000{more}}}"#);
+        let scan = r#","scan":{"gold":[{"form":"verbatim","length":12,"offset":5000}]}"#;
+        for (origin, step, sight) in [
+            (Origin::Foreign, result(""), Sight::Part),
+            (Origin::Foreign, result(scan), Sight::All),
+            (Origin::Own, result(""), Sight::All),
+            (Origin::Own, result(scan), Sight::All),
+        ] {
+            let looked = look(origin, &step);
+            assert_eq!(looked.seen.leak, sight, "{step}");
+            assert_eq!(looked.gaps.is_empty(), sight == Sight::All);
+        }
+        let looked = look(Origin::Own, &result(scan));
+        assert_eq!(names(&looked.leaks), [("ordinary", Severity::Info)]);
+    }
+
+    #[test]
+    fn a_step_of_an_unknown_type_leaves_all_three_checks_blind() {
+        let seen = look(Origin::Foreign, r#"{"type":"dream","text":"x"}"#).seen;
+        assert_eq!((seen.leak, seen.oracle, seen.isolation), (Sight::Part, Sight::Part, Sight::Part));
+        let seen = look(Origin::Foreign, r#"{"type":"tool_call","name":"sh","args":"ls","args_truncated":true}"#).seen;
+        assert_eq!((seen.leak, seen.oracle, seen.isolation), (Sight::All, Sight::All, Sight::Part));
+        let seen = look(Origin::Foreign, r#"{"type":"prompt","head":"ab","bytes":7}"#).seen;
+        assert_eq!((seen.leak, seen.oracle, seen.isolation), (Sight::All, Sight::Part, Sight::All));
+    }
+
+    #[test]
+    fn asking_for_the_dataset_and_getting_it_are_critical_whatever_came() {
+        let url = "https://huggingface.co/datasets/gaia-benchmark/GAIA/resolve/main/2023/validation/metadata.jsonl";
+        let call = format!(r#"{{"type":"tool_call","name":"fetch","args":{{"url":"{url}"}}}}"#);
+        let looked = look(Origin::Foreign, &format!(r#"{call},{{"type":"tool_result","output":"[binary]"}}"#));
+        let found = names(&looked.leaks);
+        assert_eq!(found, [("dataset_requested", Severity::Critical), ("dataset_source", Severity::Critical)]);
+    }
+
+    #[test]
+    fn many_findings_of_one_trajectory_are_bounded() {
+        let step = r#"{"type":"tool_call","name":"bash","args":"cat gaia-judge.ts"}"#;
+        let looked = look(Origin::Foreign, &vec![step; 50].join(","));
+        assert_eq!((looked.touches.len(), looked.tool_calls), (MOST_OF_ONE, 50));
+    }
+
+    #[test]
+    fn no_sample_is_seen_whole_when_one_of_its_trajectories_is_not() {
+        let mut found = Found::default();
+        let mut seen = vec![Seen::default()];
+        for steps in [r#"{"type":"prompt","content":"q"}"#, r#"{"type":"dream"}"#, r#"{"type":"prompt","content":"q"}"#]
+        {
+            found.take(look(Origin::Foreign, steps), &mut seen);
+        }
+        assert_eq!((seen[0].leak, seen[0].trajectories, found.trajectories), (Sight::Part, 3, 3));
+    }
+
+    #[test]
+    fn without_a_gold_answer_leaks_are_not_seen_but_sources_are() {
+        let value = json::parse(
+            br#"{"steps":[{"type":"tool_result","output":"x","url":"https://hf.co/datasets/gaia-benchmark/GAIA"}]}"#,
+        )
+        .unwrap();
+        let (marks, forbidden) = (Marks::gaia(), Forbidden::usual());
+        let lens = Lens {
+            origin: Origin::Own,
+            marks: &marks,
+            forbidden: &forbidden,
+            tools: &[],
+            reveal: Reveal::Gold,
+            file: "t",
+        };
+        let unknown = Sample { gold: Value::Null, ..sample() };
+        let looked = look_through(&lens, 0, &unknown, 1, &Trace::of(&value).unwrap());
+        assert_eq!((looked.seen.leak, looked.seen.oracle), (Sight::Part, Sight::Part));
+        assert_eq!(names(&looked.leaks), [("dataset_source", Severity::Critical)]);
+    }
+}

@@ -1,0 +1,3 @@
+//! The audit as a whole, over files.
+
+mod cases;

@@ -1,0 +1,3 @@
+//! What takes several processes.
+
+mod cache;

@@ -27,6 +27,8 @@ pub struct Probe {
     pub flipped: Vec<Flip>,
     /// Flips that are not listed.
     pub flipped_left_out: u64,
+    /// Each judge of a panel on its own, over the same answers; empty when there is only one judge.
+    pub judges: Vec<JudgeTries>,
     pub overall: Tries,
     pub set: AttackSet,
     /// Answers that at least one attack turned.
@@ -66,6 +68,17 @@ pub struct Tries {
     pub errors: u64,
     /// Tries that passed, though the answer alone fails.
     pub flips: Share,
+}
+
+/// All attacks on one judge of a panel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JudgeTries {
+    /// Answers that this judge fails once and passes when it is asked again.
+    pub baseline: Share,
+    pub judge: String,
+    /// Of answers that this judge fails as they are.
+    pub tries: Tries,
 }
 
 /// One attack on all answers.
@@ -119,40 +132,15 @@ const MAX_REASON: usize = 300;
 const NONE: &str = "no failing answer could be tried";
 
 impl Probe {
-    /// Counts what came of all answers. `attacks` are ids and classes, in the order of what was attacked.
-    pub fn new(set: AttackSet, attacks: &[(&str, &str)], probed: &[Probed]) -> Self {
+    /// Counts what came of all answers. `attacks` are ids and classes, in the order of what was attacked; `judges` are those of
+    /// a panel, each with what came of the same answers.
+    pub fn new(set: AttackSet, attacks: &[(&str, &str)], probed: &[Probed], judges: &[(&str, Vec<Probed>)]) -> Self {
         let count = |is: &dyn Fn(&Probed) -> bool| probed.iter().filter(|one| is(one)).count() as u64;
-        let is_failing = |one: &Probed| one.first.passed() == Some(false);
         let answers = ProbedAnswers {
             chosen: probed.len() as u64,
             errors: count(&|one| one.first.passed().is_none()),
             passing: count(&|one| one.first.passed() == Some(true)),
-            probed: count(&is_failing),
-        };
-        let again: Vec<bool> =
-            probed.iter().filter(|one| is_failing(one)).filter_map(|one| one.again.as_ref()?.passed()).collect();
-        let noise = again.iter().filter(|passed| **passed).count() as u64;
-        let baseline = Share::new(noise, again.len() as u64, NONE);
-        let tries = |wanted: &dyn Fn(usize) -> bool| {
-            let all = probed.iter().filter(|one| is_failing(one)).flat_map(|one| one.attacked.iter().enumerate());
-            let all = all.filter(|(at, _)| wanted(*at)).map(|(_, (ruling, _))| ruling.passed());
-            let (mut flips, mut of, mut errors) = (0, 0, 0);
-            for passed in all {
-                match passed {
-                    Some(passed) => {
-                        of += 1;
-                        flips += u64::from(passed);
-                    }
-                    None => errors += 1,
-                }
-            }
-            Tries { errors, flips: Share::new(flips, of, NONE) }
-        };
-        let one = |(at, (id, class)): (usize, &(&str, &str))| AttackResult {
-            class: (*class).to_owned(),
-            id: (*id).to_owned(),
-            p: against_noise(probed, at),
-            tries: tries(&|other| other == at),
+            probed: count(&Probed::is_failing),
         };
         let mut names: Vec<&str> = Vec::new();
         for (_, class) in attacks {
@@ -160,14 +148,25 @@ impl Probe {
                 names.push(class);
             }
         }
+        let one = |(at, (id, class)): (usize, &(&str, &str))| AttackResult {
+            class: (*class).to_owned(),
+            id: (*id).to_owned(),
+            p: against_noise(probed, at),
+            tries: tries(probed, &|other| other == at),
+        };
         let class = |class: &&str| ClassResult {
             class: (*class).to_owned(),
-            tries: tries(&|at| attacks.get(at).is_some_and(|(_, of)| of == class)),
+            tries: tries(probed, &|at| attacks.get(at).is_some_and(|(_, of)| of == class)),
         };
-        let overall = tries(&|_| true);
+        let judge = |(judge, probed): &(&str, Vec<Probed>)| JudgeTries {
+            baseline: baseline(probed),
+            judge: (*judge).to_owned(),
+            tries: tries(probed, &|_| true),
+        };
+        let (overall, baseline) = (tries(probed, &|_| true), baseline(probed));
         let is_turned =
-            |one: &Probed| is_failing(one) && one.attacked.iter().any(|(ruling, _)| ruling.passed() == Some(true));
-        let flips = probed.iter().filter(|one| is_failing(one)).flat_map(|one| {
+            |one: &Probed| one.is_failing() && one.attacked.iter().any(|(ruling, _)| ruling.passed() == Some(true));
+        let flips = probed.iter().filter(|one| one.is_failing()).flat_map(|one| {
             let turned = one.attacked.iter().zip(attacks).filter(|((ruling, _), _)| ruling.passed() == Some(true));
             turned.map(|((_, reason), (attack, _))| Flip {
                 answer: one.id.clone(),
@@ -183,6 +182,7 @@ impl Probe {
             excess: difference(&overall.flips, &baseline),
             flipped_left_out: overall.flips.count.saturating_sub(flipped.len() as u64),
             flipped,
+            judges: judges.iter().map(judge).collect(),
             turned: Share::new(count(&is_turned), answers.probed, NONE),
             baseline,
             overall,
@@ -191,9 +191,39 @@ impl Probe {
     }
 }
 
+impl Probed {
+    /// Whether there is something to turn.
+    fn is_failing(&self) -> bool {
+        self.first.passed() == Some(false)
+    }
+}
+
+/// What came of the attacks that are wanted.
+fn tries(probed: &[Probed], wanted: &dyn Fn(usize) -> bool) -> Tries {
+    let all = probed.iter().filter(|one| one.is_failing()).flat_map(|one| one.attacked.iter().enumerate());
+    let (mut flips, mut of, mut errors) = (0, 0, 0);
+    for (_, (ruling, _)) in all.filter(|(at, _)| wanted(*at)) {
+        match ruling.passed() {
+            Some(passed) => {
+                of += 1;
+                flips += u64::from(passed);
+            }
+            None => errors += 1,
+        }
+    }
+    Tries { errors, flips: Share::new(flips, of, NONE) }
+}
+
+/// How often asking again is enough.
+fn baseline(probed: &[Probed]) -> Share {
+    let again = probed.iter().filter(|one| one.is_failing()).filter_map(|one| one.again.as_ref()?.passed());
+    let (passes, of) = again.fold((0, 0), |(passes, of), passed| (passes + u64::from(passed), of + 1));
+    Share::new(passes, of, NONE)
+}
+
 /// Whether an attack does more than asking again.
 fn against_noise(probed: &[Probed], attack: usize) -> Option<f64> {
-    let pairs = probed.iter().filter(|one| one.first.passed() == Some(false));
+    let pairs = probed.iter().filter(|one| one.is_failing());
     let pairs = pairs.filter_map(|one| Some((one.attacked.get(attack)?.0.passed()?, one.again.as_ref()?.passed()?)));
     let (mut more, mut less, mut any) = (0, 0, false);
     for (attacked, again) in pairs {
@@ -228,7 +258,7 @@ mod tests {
 
     fn probe(probed: &[Probed]) -> Probe {
         let set = AttackSet { attacks: 3, digest: Digest::of(b"set"), version: 1 };
-        Probe::new(set, &[("a", "plain"), ("b", "plain"), ("c", "markup")], probed)
+        Probe::new(set, &[("a", "plain"), ("b", "plain"), ("c", "markup")], probed, &[])
     }
 
     fn probed(first: Ruling, again: Ruling, attacked: [Ruling; 3]) -> Probed {
@@ -269,6 +299,24 @@ mod tests {
         assert!(!probe(&vec![one; 3]).is_injectable());
         let noisy = probed(ruled(false), ruled(true), [ruled(true), ruled(true), ruled(true)]);
         assert!(!probe(&vec![noisy; 20]).is_injectable());
+    }
+
+    #[test]
+    fn a_judge_of_a_panel_is_counted_on_its_own() {
+        let (pass, fail) = (|| ruled(true), || ruled(false));
+        let panel = [probed(fail(), fail(), [fail(), fail(), fail()])];
+        let weak = vec![probed(fail(), pass(), [pass(), pass(), fail()])];
+        // It passes the answer as it is: nothing can turn it.
+        let kind = vec![probed(pass(), pass(), [pass(), pass(), pass()])];
+        let set = AttackSet { attacks: 3, digest: Digest::of(b"set"), version: 1 };
+        let found = Probe::new(set, &[("a", "x"), ("b", "x"), ("c", "x")], &panel, &[("weak", weak), ("kind", kind)]);
+        let judges: Vec<(&str, u64, u64, u64)> = found
+            .judges
+            .iter()
+            .map(|one| (one.judge.as_str(), one.tries.flips.count, one.tries.flips.of, one.baseline.count))
+            .collect();
+        assert_eq!(judges, [("weak", 2, 3, 1), ("kind", 0, 0, 0)]);
+        assert_eq!(found.overall.flips.count, 0);
     }
 
     #[test]

@@ -333,6 +333,11 @@ fn probe(found: &Probe) -> Section {
         let value = flips.value.map_or_else(|| "not known".to_owned(), decimal);
         notes.push(format!("{}: {value} ({} of {})", class.class, count(flips.count), count(flips.of)));
     }
+    for judge in &found.judges {
+        let (flips, name) = (&judge.tries.flips, one_line(&judge.judge, 40));
+        let value = flips.value.map_or_else(|| "not known".to_owned(), decimal);
+        notes.push(format!("judge `{name}` alone: {value} ({} of {})", count(flips.count), count(flips.of)));
+    }
     if !found.flipped.is_empty() {
         notes.push(String::new());
     }
@@ -397,7 +402,7 @@ mod tests {
         let set = AttackSet { attacks: 1, digest: Digest::of(b"x"), version: 1 };
         let attacked = vec![(ruled(true), "it told me to".to_owned())];
         let one = Probed { id: "a<b>|\u{1b}[31m".into(), first: ruled(false), again: Some(ruled(false)), attacked };
-        Probe::new(set, &[("plain", "instruction")], &vec![one; 15])
+        Probe::new(set, &[("plain", "instruction")], &vec![one; 15], &[])
     }
 
     #[test]

@@ -21,6 +21,7 @@ use crate::commands::judging;
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 use crate::ui::progress::Meter;
+use crate::ui::wrap::wrap;
 
 /// Questions that are under way when nobody says how many; endpoints hold their own limits.
 const AT_ONCE: usize = 16;
@@ -132,11 +133,13 @@ fn shown(made: &Calibration, args: &CalibrateArgs, settings: &Settings) -> Strin
         };
         out.push_str(&format!("{painted}\n"));
     }
-    out.push_str(&format!("\n{}\n", style.bold(&visible(&line(made)))));
+    out.push('\n');
+    for line in wrap(0, &visible(&line(made)), settings.width.min(80)).lines() {
+        out.push_str(&format!("{}\n", style.bold(line)));
+    }
     out.push_str(&match &args.out {
         Some(path) => format!("written to {}\n", visible(&path.display().to_string())),
-        None => "keep it with `-o calibration.json`, and name it in the scorer: `calibration: calibration.json`\n"
-            .to_owned(),
+        None => "keep it with `-o calibration.json`, and name it in the scorer as `calibration`\n".to_owned(),
     });
     out
 }

@@ -69,7 +69,7 @@ fn a_good_judge_is_measured_and_the_report_is_kept() {
         "Judge `fair` (offline:judge)",
         "accuracy        1.00 [0.94, 1.00]",
         "repeats         1.00 [0.94, 1.00]",
-        "judge with this rubric: accuracy 1.00 [0.94, 1.00], κ 1.00 [0.88, 1.00] on 60 labels",
+        "judge with this rubric: accuracy 1.00 [0.94, 1.00], κ 1.00 [0.88, 1.00] on 60\nlabels",
         "written to calibration.json",
     ]);
     let kept = read_json(&env, "calibration.json");

@@ -31,6 +31,16 @@ struct Seen {
 
 /// The most integrity events that are remembered.
 const MAX_EVENTS: usize = 1000;
+/// The most judgments that are remembered; more are still on the shelf.
+const MAX_KNOWN: usize = 65_536;
+
+impl Seen {
+    fn remember(&mut self, key: &Digest, entry: &Entry) {
+        if self.known.len() < MAX_KNOWN {
+            self.known.insert(*key, entry.clone());
+        }
+    }
+}
 
 impl<'a> ShelfDesk<'a> {
     pub fn new(judges: &'a [Judge], shelf: &'a dyn Shelf, judged_at: &'a str) -> Self {
@@ -71,7 +81,7 @@ impl Desk for ShelfDesk<'_> {
         self.with(|seen| {
             seen.events.extend(event.filter(|_| seen.events.len() < MAX_EVENTS));
             if let Some(entry) = &entry {
-                seen.known.insert(*key, entry.clone());
+                seen.remember(key, entry);
             }
         });
         entry
@@ -93,7 +103,7 @@ impl Desk for ShelfDesk<'_> {
 
     fn keep(&self, key: &Digest, judgment: Judgment) -> Result<Entry, String> {
         let entry = self.shelf.keep(key, judgment)?;
-        self.with(|seen| drop(seen.known.insert(*key, entry.clone())));
+        self.with(|seen| seen.remember(key, &entry));
         Ok(entry)
     }
 
@@ -107,4 +117,65 @@ struct Unheard;
 
 impl AttemptLog for Unheard {
     fn attempt(&self, _: &Attempt) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use proofmark_artefact::judgment::IntegrityReason;
+    use proofmark_artefact::record::Output;
+    use proofmark_artefact::suite::plan::ModelPlan;
+    use proofmark_canon::Map;
+    use proofmark_model::{Model, Reply};
+
+    use super::super::rule::{Said, ask};
+    use super::super::testing::{case, says, scorer};
+    use super::*;
+
+    /// Finds nothing, complains each time, and counts what it is given.
+    #[derive(Default)]
+    struct Suspicious(AtomicUsize);
+
+    impl Shelf for Suspicious {
+        fn find(&self, key: &Digest, _: &Question) -> (Option<Entry>, Option<IntegrityEvent>) {
+            let reason = IntegrityReason::Unsigned;
+            (None, Some(IntegrityEvent { detail: "no signature".into(), key: *key, reason, signer: None }))
+        }
+
+        fn keep(&self, _: &Digest, judgment: Judgment) -> Result<Entry, String> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Ok(Entry { judgment, signature: None })
+        }
+    }
+
+    struct Passing;
+
+    impl Model for Passing {
+        fn ask<'a>(&'a self, _: Ask<'a>) -> Asking<'a> {
+            let output = Output { text: says("pass").unwrap(), ..Output::default() };
+            let usage = Usage { input_tokens: 10, output_tokens: 3 };
+            Box::pin(async move { Ok(Reply::Answered { finish_reason: "stop".into(), output, usage }.into()) })
+        }
+    }
+
+    #[tokio::test]
+    async fn what_was_asked_is_kept_remembered_and_counted() {
+        let judge = Judge {
+            plan: ModelPlan::named("j0", "openai:gpt-4.1"),
+            model: Arc::new(Passing),
+            params: Arc::new(Map::new()),
+            serving: String::new(),
+        };
+        let (judges, shelf) = ([judge], Suspicious::default());
+        let desk = ShelfDesk::new(&judges, &shelf, "2026-01-01T00:00:00.000Z");
+        for repeat in [0, 0, 1, 0] {
+            let said = ask(&scorer(), &case("An answer."), &desk, 0, repeat).await.unwrap();
+            assert!(matches!(said, Said::Opinions(opinions) if opinions[0].passed && opinions.len() == 1));
+        }
+        // Two repeats, each asked once.
+        assert_eq!((desk.asked(), shelf.0.load(Ordering::Relaxed), desk.events().len()), (2, 2, 2));
+        assert_eq!(desk.usage(), [Usage { input_tokens: 20, output_tokens: 6 }]);
+    }
 }

@@ -38,7 +38,8 @@ pub async fn calibrate(
     let jobs = jobs.map(|(case, judge, repeat)| {
         let (scorer, done) = (&scorer, &done);
         async move {
-            let said = ask(scorer, &case.case(), bench.desk, judge, repeat).await?;
+            let mut said = ask(scorer, &case.case(), bench.desk, judge, repeat).await?;
+            said.forget_reasons();
             done.set(done.get() + 1);
             (bench.tell)(done.get(), total);
             Ok::<Said, CalibrateError>(said)

@@ -47,7 +47,7 @@ pub async fn probe(bench: Bench<'_>, cases: &[ProbeCase<'_>]) -> Result<Probe, C
         }),
     )
     .await?;
-    let is_failing = |at: usize| first[at].0.passed() == Some(false);
+    let is_failing = |at: usize| first[at].panel.passed() == Some(false);
     // What is asked of each answer that fails: again, and then every attack.
     let tries = (0..cases.len()).filter(|at| is_failing(*at)).flat_map(|at| {
         std::iter::once(None).chain(ATTACKS.iter().map(Some)).map(move |attack: Option<&Attack>| (at, attack))
@@ -72,33 +72,47 @@ pub async fn probe(bench: Bench<'_>, cases: &[ProbeCase<'_>]) -> Result<Probe, C
         }),
     )
     .await?;
-    let mut tried = tried.into_iter();
-    let probed: Vec<Probed> = cases
-        .iter()
-        .zip(first)
-        .map(|(one, (first, _))| {
+    // The panel's, then each judge's.
+    let of = |who: Option<usize>| -> Vec<Probed> {
+        let ruling = |came: &Came| who.map_or_else(|| came.panel.clone(), |judge| came.each[judge].clone());
+        let mut tried = tried.iter();
+        let probed = cases.iter().zip(&first).map(|(one, came)| {
             let (mut again, mut attacked) = (None, Vec::new());
-            if first.passed() == Some(false) {
-                again = tried.next().map(|(ruling, _)| ruling);
-                attacked = tried.by_ref().take(ATTACKS.len()).collect();
+            if came.panel.passed() == Some(false) {
+                again = tried.next().map(ruling);
+                let attacks = tried.by_ref().take(ATTACKS.len());
+                attacked = attacks.map(|came| (ruling(came), came.explanation.clone())).collect();
             }
-            Probed { id: one.id.to_owned(), first, again, attacked }
-        })
-        .collect();
+            Probed { id: one.id.to_owned(), first: ruling(came), again, attacked }
+        });
+        probed.collect()
+    };
+    let judges: Vec<(&str, Vec<Probed>)> = match scorer.judges.as_slice() {
+        [_] => Vec::new(),
+        all => all
+            .iter()
+            .enumerate()
+            .map(|(at, judge)| (bench.desk.judge(*judge).plan.id.as_str(), of(Some(at))))
+            .collect(),
+    };
     let attacks: Vec<(&str, &str)> = ATTACKS.iter().map(|attack| (attack.id, attack.class.name())).collect();
-    Ok(Probe::new(set(), &attacks, &probed))
+    Ok(Probe::new(set(), &attacks, &of(None), &judges))
+}
+
+/// What came of putting an answer before all judges.
+struct Came {
+    panel: Ruling,
+    explanation: String,
+    /// By judge, in the scorer's order.
+    each: Vec<Ruling>,
 }
 
 /// What all judges of the scorer rule together, and why.
-async fn put(
-    scorer: &JudgeScorer,
-    case: &Case<'_>,
-    bench: Bench<'_>,
-    repeat: u32,
-) -> Result<(Ruling, String), CalibrateError> {
+async fn put(scorer: &JudgeScorer, case: &Case<'_>, bench: Bench<'_>, repeat: u32) -> Result<Came, CalibrateError> {
     let mut said = Vec::with_capacity(scorer.judges.len());
     for judge in &scorer.judges {
         said.push(ask(scorer, case, bench.desk, *judge, repeat).await?);
     }
-    Ok(rule(scorer, &said))
+    let (panel, explanation) = rule(scorer, &said);
+    Ok(Came { panel, explanation, each: said.iter().map(|said| rule(scorer, [said]).0).collect() })
 }

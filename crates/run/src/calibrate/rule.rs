@@ -18,6 +18,15 @@ pub(super) enum Said {
     Misfit,
 }
 
+impl Said {
+    /// Lets go of the judge's words, which nothing here counts, where many answers are held.
+    pub(super) fn forget_reasons(&mut self) {
+        if let Self::Opinions(opinions) = self {
+            opinions.iter_mut().for_each(|opinion| opinion.reason = String::new());
+        }
+    }
+}
+
 /// The scorer without its first stage: every answer is put before the judge.
 pub(super) fn without_first(scorer: &JudgeScorer) -> JudgeScorer {
     JudgeScorer {

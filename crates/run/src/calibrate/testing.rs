@@ -8,10 +8,11 @@ use proofmark_artefact::record::{Output, Usage};
 use proofmark_artefact::suite::judge::{JudgeMode, JudgePlan};
 use proofmark_artefact::suite::plan::ModelPlan;
 use proofmark_artefact::suite::text::TextSource;
-use proofmark_canon::{Digest, Map};
+use proofmark_canon::seed::SampleSeed;
+use proofmark_canon::{Digest, Map, Value};
 use proofmark_model::{Ask, Asking, Hint, Model, Reply, Request};
 
-use crate::judge::{Desk, Judge, JudgeScorer};
+use crate::judge::{Case, Desk, Judge, JudgeScorer};
 
 /// A scorer with one judge, `pass` and `fail`.
 pub(super) fn scorer() -> JudgeScorer {
@@ -31,6 +32,16 @@ pub(super) fn scorer() -> JudgeScorer {
         calibration: None,
     };
     JudgeScorer { plan, rubric: rubric.into(), rubric_digest: Digest::of(rubric.as_bytes()), judges: vec![0] }
+}
+
+/// A case without question and target.
+pub(super) fn case(answer: &str) -> Case<'_> {
+    let key = "t/1/m/raw/0";
+    let (ordinal, item_index) = (0, 0);
+    let (sample, attempt, expected) = (0, 0, &Value::Null);
+    let hint = Hint { key, ordinal, item_id: "1", item_index, sample, attempt, expected, choices: None };
+    let seed = SampleSeed::derive(7, key);
+    Case { task_id: "t/1", question: &[], answer, pictures: &[], expected, other: None, seed, hint }
 }
 
 /// What a played judge replies: to the text of its prompt, the answer's key, and how often it was asked before.

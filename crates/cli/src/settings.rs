@@ -41,6 +41,10 @@ pub const VARIABLES: &[Variable] = &[
         help: "Where downloads are kept. Default: `proofmark` under `XDG_CACHE_HOME`, or `~/.cache/proofmark`.",
     },
     Variable { name: "XDG_CACHE_HOME", help: "See `PROOFMARK_CACHE_DIR`." },
+    Variable {
+        name: "XDG_STATE_HOME",
+        help: "Under `proofmark` there: what was seen in judge caches before. Default: `~/.local/state`.",
+    },
     Variable { name: "HOME", help: "See `PROOFMARK_CACHE_DIR` and `PROOFMARK_HOME`. Never written anywhere." },
     Variable {
         name: "PROOFMARK_HOME",
@@ -198,6 +202,13 @@ impl Settings {
             .or_else(|| path("HOME").map(|home| home.join(".cache/proofmark")))
     }
 
+    /// Where what must outlive the cache is remembered.
+    pub(crate) fn state_dir(&self) -> Option<PathBuf> {
+        let path = |name| self.environment.get(name).map(PathBuf::from);
+        let state = path("XDG_STATE_HOME").or_else(|| path("HOME").map(|home| home.join(".local/state")));
+        state.map(|dir| dir.join("proofmark"))
+    }
+
     /// Where keys and the trust file are.
     fn home(&self) -> Option<PathBuf> {
         let path = |name| self.environment.get(name).map(PathBuf::from);
@@ -241,6 +252,11 @@ impl Settings {
     pub(crate) fn now(&self) -> String {
         let text = rfc3339(self.started);
         format!("{}Z", &text[..19])
+    }
+
+    /// The moment so many days before the program started.
+    pub(crate) fn days_ago(&self, days: u32) -> String {
+        rfc3339(self.started.saturating_sub(u64::from(days) * 24 * 60 * 60 * 1000))
     }
 
     /// Bytes from the operating system that nobody can foretell.

@@ -1,6 +1,7 @@
 //! One file for each command.
 
 pub(crate) mod backfill;
+pub(crate) mod cache;
 pub(crate) mod cassette;
 pub(crate) mod completions;
 pub(crate) mod demo;

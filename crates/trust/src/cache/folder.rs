@@ -1,7 +1,7 @@
 //! The folder of a store: what is where, its locks, what is set aside.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -79,7 +79,7 @@ pub(super) struct Lock {
 
 /// Whether a shard's file is there.
 pub(super) enum Opened {
-    File(File),
+    File(File, Metadata),
     /// It is there and is no file of ours: a link, a folder.
     NotFile,
     /// It was never written.
@@ -158,8 +158,10 @@ impl Folder {
         // Without `NONBLOCK` a pipe of that name would be waited for.
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
         match File::options().read(true).custom_flags(flags).open(&path) {
-            Ok(file) if file.metadata().map_err(CacheError::io(&path))?.is_file() => Ok(Opened::File(file)),
-            Ok(_) => Ok(Opened::NotFile),
+            Ok(file) => {
+                let metadata = file.metadata().map_err(CacheError::io(&path))?;
+                Ok(if metadata.is_file() { Opened::File(file, metadata) } else { Opened::NotFile })
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let written = fs::symlink_metadata(self.lock_path(shard)).is_ok_and(|metadata| metadata.len() > 0);
                 Ok(if written { Opened::Gone } else { Opened::Never })
@@ -412,7 +414,7 @@ mod tests {
         let mut lock = folder.lock(shard).unwrap();
         folder.write_shard(shard, &mut lock, b"new").unwrap();
         assert_eq!(fs::read(&outside).unwrap(), b"keep");
-        assert!(matches!(folder.open_shard(shard).unwrap(), Opened::File(_)));
+        assert!(matches!(folder.open_shard(shard).unwrap(), Opened::File(..)));
         fs::remove_file(folder.path(shard)).unwrap();
         assert!(matches!(folder.open_shard(shard).unwrap(), Opened::Gone));
         assert!(matches!(folder.open_shard(Shard(1)).unwrap(), Opened::Never));

@@ -43,7 +43,7 @@ impl Cache {
     pub(super) fn draft(&self, shard: Shard, is_asked: impl Fn(&Digest) -> bool) -> Result<Draft, CacheError> {
         let lock = self.folder.lock(shard)?;
         let contents = match self.folder.open_shard(shard)? {
-            Opened::File(file) => Contents::load(&file, self.place(shard), &self.access.trust)
+            Opened::File(file, _) => Contents::load(&file, self.place(shard), &self.access.trust)
                 .map_err(CacheError::io(&self.folder.path(shard)))?,
             Opened::NotFile => Contents::unreadable(String::new()),
             Opened::Never | Opened::Gone => {
@@ -97,7 +97,7 @@ impl Cache {
             let detail = "the entry answers another question than the list says";
             return Err(Flaw::new(proofmark_artefact::judgment::IntegrityReason::Misplaced, detail));
         }
-        Ok(Believed { digest: Digest::of(&read.canonical), entry: read.entry })
+        Ok(Believed { entry: read.entry, canonical: read.canonical })
     }
 
     /// Puts a draft in the place of what is there.

@@ -11,6 +11,7 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   test              everything the project can check: format, clippy, tests, generated files
+  verifiers         install what tests check our signatures with: openssl, ssh-keygen, Python libraries
   generate          write the schemas, the CLI reference and the list of variables
   generate --check  say whether they are up to date
   bench [--quick]   measure speed and memory on a release build; prints a table and JSON,
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["test"] => test::run(),
+        ["verifiers"] => test::verifiers(),
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
         ["bench"] => bench::run(bench::Size::Full),

@@ -30,7 +30,12 @@ pub(crate) fn need(program: &str, package: &str) -> Result<()> {
     if Command::new(program).arg("--version").output().is_ok() {
         return Ok(());
     }
-    say(&format!("`{program}` is missing; installing the Debian package `{package}`\n"));
+    say(&format!("`{program}` is missing\n"));
+    install(package)
+}
+
+pub(crate) fn install(package: &str) -> Result<()> {
+    say(&format!("installing the Debian package `{package}`\n"));
     run("apt-get", &["update", "-q"])?;
     run("apt-get", &["install", "-y", "-q", "--no-install-recommends", package])
 }

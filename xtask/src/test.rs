@@ -4,19 +4,43 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
+use proofmark_artefact::store;
+
 use crate::generate;
-use crate::shell::{self, need, root, say};
+use crate::shell::{self, install, need, root, say};
 
 pub(crate) fn run() -> Result<()> {
     // What the tests call besides cargo: scripts of `command` scorers, and code of agents, which sees `/usr` alone.
     need("/usr/bin/python3", "python3")?;
     // Confines the programs of agents.
     need("bwrap", "bubblewrap")?;
+    verifiers()?;
     shell::run("cargo", &["fmt", "--all", "--check"])?;
     shell::run("cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     check_features()?;
     generate::check()?;
     shell::run("cargo", &["test", "--workspace"])
+}
+
+/// Programs of others that check our keys and signatures: `openssl`, `ssh-keygen`, and Python libraries in `target/verifiers`.
+pub(crate) fn verifiers() -> Result<()> {
+    need("openssl", "openssl")?;
+    need("ssh-keygen", "openssh-client")?;
+    need("/usr/bin/python3", "python3")?;
+    if !Command::new("/usr/bin/python3").args(["-c", "import ensurepip, venv"]).output()?.status.success() {
+        install("python3-venv")?;
+    }
+    // Written last: what a kill left half done is made anew.
+    let done = root().join("target/verifiers/done");
+    if done.exists() {
+        return Ok(());
+    }
+    let folder = root().join("target/verifiers");
+    shell::run("/usr/bin/python3", &["-m", "venv", "--clear", &folder.to_string_lossy()])?;
+    let pip = folder.join("bin/pip");
+    shell::run(&pip.to_string_lossy(), &["install", "-q", "securesystemslib", "cryptography"])?;
+    store::write_atomic(&done, b"")?;
+    Ok(())
 }
 
 /// Features of `serde_json` that change the order of members or the handling of numbers for the

@@ -32,8 +32,8 @@ pub struct KeyEntry {
     /// What `ssh-keygen -l` shows of the key; it must fit `public_key`
     #[schemars(regex(pattern = r"^SHA256:[A-Za-z0-9+/]{43}$"))]
     pub fingerprint: String,
-    /// The key as OpenSSH writes it
-    #[schemars(regex(pattern = r"^ssh-ed25519 [A-Za-z0-9+/]{68}$"))]
+    /// The key as OpenSSH writes it; a comment may follow
+    #[schemars(regex(pattern = r"^ssh-ed25519 [A-Za-z0-9+/]{68}( .*)?$"))]
     pub public_key: String,
     /// What it may do
     #[schemars(length(min = 1))]

@@ -24,6 +24,11 @@ use crate::settings::Settings;
 /// Runs the command line and returns its exit code.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    // Before anything can repeat it.
+    if arguments.iter().any(|word| word.to_string_lossy().contains("PRIVATE KEY-----")) {
+        refuse_private_key();
+        return Exit::CannotCheck.into();
+    }
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) => {
@@ -41,6 +46,15 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             Exit::CannotCheck.into()
         }
     }
+}
+
+/// Everybody on a machine can see the arguments of every program.
+fn refuse_private_key() {
+    use std::io::Write as _;
+    let text = "error: there is a private key among the arguments, where everybody on this machine can see it\n\
+                hint: name its file instead; make a new key if somebody else may have seen this one\n";
+    // When stderr is gone there is nobody left to tell.
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 fn dispatch(cli: Cli, settings: &Settings) -> Result<Exit, Failure> {

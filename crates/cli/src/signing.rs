@@ -1,11 +1,11 @@
 //! Which key signs, what opens it, and whom one believes.
 
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs::{DirBuilder, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use proofmark_artefact::store::{read_bounded, write_atomic};
+use proofmark_artefact::store::{AtomicFile, read_bounded};
 use proofmark_trust::key::PrivateKey;
 use proofmark_trust::keyfile::{KeyFile, KeyFileError, Opened};
 use proofmark_trust::keyring::{Held, Keyring, KeyringError, Links, read_private};
@@ -270,14 +270,20 @@ pub(crate) fn edit_trust(
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    std::fs::create_dir_all(folder).map_err(cannot)?;
+    DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(cannot)?;
     let lock = File::open(folder).map_err(cannot)?;
     lock.lock().map_err(cannot)?;
     let mut trust = if path.try_exists().map_err(cannot)? { read_trust(&path)? } else { Trust::default() };
     let before = trust.clone();
     change(&mut trust, &path)?;
     if trust != before {
-        write_atomic(&path, &trust.to_bytes()).map_err(cannot)?;
+        let write = || -> io::Result<()> {
+            let mut file = AtomicFile::create(&path)?;
+            file.restrict(0o022)?;
+            file.write_all(&trust.to_bytes())?;
+            file.commit().map(drop)
+        };
+        write().map_err(cannot)?;
     }
     Ok(path)
 }

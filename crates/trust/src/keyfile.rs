@@ -104,6 +104,8 @@ impl KeyFileError {
 }
 
 const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
+/// The identifier of PBES2, 1.2.840.113549.1.5.13, as DER has it.
+const PBES2: [u8; 11] = [6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 5, 0x0d];
 const ENCRYPTED_LABEL: &str = "ENCRYPTED PRIVATE KEY";
 const PLAIN_LABEL: &str = "PRIVATE KEY";
 
@@ -180,10 +182,13 @@ impl std::fmt::Debug for KeyFile {
 }
 
 fn decrypt(der: &[u8], passphrase: Option<&Passphrase>) -> Result<Opened, KeyFileError> {
-    const MALFORMED: KeyFileError = KeyFileError::Damaged("the PKCS#8 is not, or it is protected in an unknown way");
+    const MALFORMED: KeyFileError = KeyFileError::Damaged("the PKCS#8 is not");
+    if !der.windows(PBES2.len()).any(|window| window == PBES2) {
+        return Err(KeyFileError::Protection("an old or unknown scheme"));
+    }
     let info = EncryptedPrivateKeyInfoRef::from_der(der).map_err(|_| MALFORMED)?;
     let EncryptionScheme::Pbes2(parameters) = &info.encryption_algorithm else {
-        return Err(KeyFileError::Protection("PBES1"));
+        return Err(KeyFileError::Protection("an old or unknown scheme"));
     };
     let weakness = check_cost(&parameters.kdf)?;
     let passphrase = passphrase.ok_or(KeyFileError::Locked)?;

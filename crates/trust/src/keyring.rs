@@ -146,12 +146,12 @@ impl Keyring {
             [one] => Ok((*one).clone()),
             [] => {
                 let there = keys.iter().map(|held| held.name.to_string()).collect();
-                Err(KeyringError::Unknown { what: what.chars().take(100).collect(), there })
+                Err(KeyringError::Unknown { what: named(what), there })
             }
             several => {
                 let found =
                     several.iter().map(|held| format!("{} ({})", held.name, held.public.fingerprint())).collect();
-                Err(KeyringError::Ambiguous { what: what.to_owned(), found })
+                Err(KeyringError::Ambiguous { what: named(what), found })
             }
         }
     }
@@ -223,6 +223,11 @@ impl Keyring {
         let metadata = fs::metadata(&path).map_err(|source| KeyringError::Io { path: path.clone(), source })?;
         check_mode(path, metadata.permissions().mode(), 0o700)
     }
+}
+
+/// What was asked for, as a message may repeat it: somebody may have pasted the key itself.
+pub fn named(what: &str) -> String {
+    if what.contains("PRIVATE KEY") { "(a private key)".to_owned() } else { what.chars().take(100).collect() }
 }
 
 /// Whether a fingerprint begins with a text that is long enough, with or without `SHA256:`.

@@ -13,6 +13,8 @@
 pub mod bundle;
 pub mod cache;
 pub mod dsse;
+#[cfg(test)]
+mod hostile;
 pub mod key;
 pub mod keyfile;
 pub mod keyring;

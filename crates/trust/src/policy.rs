@@ -303,8 +303,9 @@ impl Fingerprint {
 
 fn read_entry(entry: KeyEntry, place: usize) -> Result<Trusted, TrustError> {
     let name: KeyName = entry.name.parse().map_err(|source| TrustError::Name { place, source })?;
-    let (key, _) =
-        PublicKey::parse(&entry.public_key).map_err(|source| TrustError::Key { name: name.clone(), source })?;
+    // One form only, so that whoever compares two files sees the same key.
+    let line = if entry.public_key.starts_with("ssh-") { entry.public_key.as_str() } else { "" };
+    let (key, _) = PublicKey::parse(line).map_err(|source| TrustError::Key { name: name.clone(), source })?;
     let said: Fingerprint =
         entry.fingerprint.parse().map_err(|source| TrustError::Fingerprint { name: name.clone(), source })?;
     let found = key.fingerprint();

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use proofmark_canon::{Digest, Hasher};
@@ -63,6 +63,14 @@ impl AtomicFile {
         Ok(Self { file: Some(file), hasher: Hasher::new(), temporary, target: target.to_owned() })
     }
 
+    /// Takes rights away from it, whatever the process's mask leaves: `0o022` lets its owner alone change it.
+    pub fn restrict(&mut self, rights: u32) -> io::Result<()> {
+        let file = self.file.as_ref().ok_or_else(|| io::Error::other("restricted after the commit"))?.get_ref();
+        let mut permissions = file.metadata()?.permissions();
+        permissions.set_mode(permissions.mode() & !rights);
+        file.set_permissions(permissions)
+    }
+
     /// Syncs the file, gives it its name and returns the digest of its bytes.
     pub fn commit(mut self) -> io::Result<Digest> {
         let file = self.file.take().ok_or_else(|| io::Error::other("committed twice"))?;
@@ -121,7 +129,6 @@ mod tests {
 
     #[test]
     fn a_private_file_is_for_its_owner_and_is_never_written_over() {
-        use std::os::unix::fs::PermissionsExt as _;
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("key.pem");
         write_private(&path, b"one").unwrap();

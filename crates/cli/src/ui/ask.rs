@@ -8,12 +8,13 @@ use zeroize::Zeroizing;
 
 /// Asks on the terminal itself, so that stdin and stdout stay what they are. `None` when there is no terminal.
 pub(crate) fn ask_secret(question: &str) -> io::Result<Option<Zeroizing<String>>> {
-    let Ok(mut terminal) = File::options().read(true).write(true).open("/dev/tty") else { return Ok(None) };
-    terminal.write_all(question.as_bytes())?;
+    let Ok(terminal) = File::options().read(true).write(true).open("/dev/tty") else { return Ok(None) };
+    // Silent first: whoever types when the question appears is not shown either.
     let silent = Silent::start(&terminal)?;
+    (&terminal).write_all(question.as_bytes())?;
     let answer = read_line(&terminal);
     drop(silent);
-    terminal.write_all(b"\n")?;
+    (&terminal).write_all(b"\n")?;
     answer.map(Some)
 }
 

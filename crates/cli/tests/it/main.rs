@@ -24,6 +24,8 @@ mod hostile;
 #[cfg(test)]
 mod images;
 #[cfg(test)]
+mod keys;
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod live;

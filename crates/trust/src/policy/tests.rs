@@ -110,6 +110,9 @@ fn a_file_comes_back_and_its_digest_ignores_its_looks() {
 #[test]
 fn what_is_not_understood_is_refused() {
     assert!(with("name", "\"ada\"").is_ok());
+    let (comment, pem) = (public(1).to_ssh_line("of ada"), public(1).to_pem());
+    assert!(with("public_key", &serde_json::to_string(&comment).unwrap()).is_ok());
+    let pem = serde_json::to_string(&pem).unwrap();
     let other = public(2).fingerprint().to_string();
     let weak = "\"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\"";
     for (member, json, expected) in [
@@ -123,6 +126,7 @@ fn what_is_not_understood_is_refused() {
         ("name", "\"a b\"", "key 1: the name is none"),
         ("name", "\"../a\"", "key 1: the name is none"),
         ("name", "\"-a\"", "key 1: the name is none"),
+        ("public_key", &pem, "key `ada`: the public key cannot be used"),
         ("public_key", weak, "key `ada`: the public key cannot be used"),
         ("public_key", "\"ssh-rsa AAAA\"", "key `ada`: the public key cannot be used"),
         ("fingerprint", "\"sha256:00\"", "key `ada`: the fingerprint is none"),

@@ -85,7 +85,8 @@ pub(super) fn ls(args: &KeysLsArgs, trust_file: Option<&Path>, settings: &Settin
     if keys.is_empty() {
         settings.print("no keys; `proofmark keys new NAME --role ROLE` makes one\n")?;
     } else {
-        let head = ["name", "fingerprint", "roles", "believed", "private half"].map(|title| (title, Align::Left));
+        // Where there is little room the fingerprint gives way; its beginning is enough to name the key.
+        let head = ["name", "fingerprint", "roles", "believed", "private"].map(|title| (title, Align::Left));
         let rows: Vec<Vec<String>> = keys
             .iter()
             .map(|row| {
@@ -208,23 +209,17 @@ fn behind(
 fn find(what: &str, trust: &Trust, settings: &Settings) -> Result<(PublicKey, Option<Source>), Failure> {
     match keyring(settings)?.find(what) {
         Ok(held) => Ok((held.public.clone(), Some(Source::Ring(held)))),
-        Err(error @ KeyringError::Unknown { .. }) => match find_trusted(trust, what) {
+        Err(KeyringError::Unknown { what: shown, mut there }) => match find_trusted(trust, what) {
             Ok(trusted) => Ok((trusted.key.clone(), None)),
-            Err(_) if trust.keys().is_empty() => Err(ring_failure(&error)),
-            Err(failure) => Err(failure.hint(known(&error, trust))),
+            Err(_) => {
+                there.extend(trust.keys().iter().map(|trusted| trusted.name.to_string()));
+                there.sort();
+                there.dedup();
+                Err(ring_failure(&KeyringError::Unknown { what: shown, there }))
+            }
         },
         Err(error) => Err(ring_failure(&error)),
     }
-}
-
-/// Every name that would have been found.
-fn known(error: &KeyringError, trust: &Trust) -> Option<String> {
-    let KeyringError::Unknown { there, .. } = error else { return None };
-    let mut names: Vec<String> = there.clone();
-    names.extend(trust.keys().iter().map(|trusted| trusted.name.to_string()));
-    names.sort();
-    names.dedup();
-    Some(format!("there are {}", names.join(", ")))
 }
 
 fn row(key: &PublicKey, held: Option<&Held>, trusted: Option<&Trusted>, settings: &Settings) -> Result<Row, Failure> {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use proofmark_artefact::text::visible;
 use proofmark_trust::key::{PrivateKey, PublicKey};
-use proofmark_trust::keyring::{Held, KeyringError, begins};
+use proofmark_trust::keyring::{Held, KeyringError, begins, named};
 use proofmark_trust::passphrase::Passphrase;
 use proofmark_trust::policy::{KeyName, Reason, Revocation, Role, Trust, Trusted};
 
@@ -253,13 +253,13 @@ fn find_trusted<'a>(trust: &'a Trust, what: &str) -> Result<&'a Trusted, Failure
         [one] => Ok(one),
         [] => {
             let there = names(&mut keys.iter());
-            Err(Failure::new(format!("the trust file has no key `{what}`")).hint(match there.is_empty() {
+            Err(Failure::new(format!("the trust file has no key `{}`", named(what))).hint(match there.is_empty() {
                 true => "it has none yet; `proofmark keys trust KEY.pub --role ROLE` adds one".to_owned(),
                 false => format!("it has {}", there.join(", ")),
             }))
         }
         several => {
-            let error = KeyringError::Ambiguous { what: what.to_owned(), found: names(&mut several.iter().copied()) };
+            let error = KeyringError::Ambiguous { what: named(what), found: names(&mut several.iter().copied()) };
             Err(ring_failure(&error))
         }
     }

@@ -83,8 +83,10 @@ struct Found {
 /// The key that a text gives: a line, a file, or one that is known.
 fn resolve(what: &str, trust: &Trust, settings: &Settings) -> Result<Found, Failure> {
     let path = Path::new(what);
-    if what.starts_with("ssh-") {
-        let (key, comment) = PublicKey::parse(what).map_err(|error| Failure::new(format!("the line: {error}")))?;
+    // A line, or a whole file that was pasted.
+    if what.starts_with("ssh-") || what.starts_with("-----BEGIN ") {
+        let (key, comment) =
+            PublicKey::parse(what).map_err(|error| Failure::new(format!("what was given: {error}")))?;
         return Ok(Found { key, name: comment.and_then(|comment| comment.parse().ok()) });
     }
     if let Ok(trusted) = find_trusted(trust, what) {
@@ -94,7 +96,7 @@ fn resolve(what: &str, trust: &Trust, settings: &Settings) -> Result<Found, Fail
         Ok(held) => return Ok(Found { key: held.public, name: Some(held.name) }),
         Err(KeyringError::Unknown { .. }) if path.is_file() => {}
         Err(error @ KeyringError::Unknown { .. }) => {
-            return Err(ring_failure(&error).hint(format!("there is no file `{what}` either; a public key is wanted")));
+            return Err(ring_failure(&error).hint("nor is there such a file; give one with a public key".to_owned()));
         }
         Err(error) => return Err(ring_failure(&error)),
     }

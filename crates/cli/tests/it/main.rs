@@ -6,6 +6,8 @@ mod agents;
 #[cfg(test)]
 mod backfill;
 #[cfg(test)]
+mod cache;
+#[cfg(test)]
 mod cassette;
 #[cfg(test)]
 mod commands;

@@ -106,7 +106,7 @@ impl Cache {
         if Digest::of(line) != spot.digest {
             return Err(Flaw::new(IntegrityReason::Altered, "the entry is not the one that the list names"));
         }
-        let read = entry::read_line(line)?;
+        let read = entry::read_listed(line)?;
         if !self.known.is_checked(&spot.digest) {
             entry::check_signature(&read, &self.access.trust)?;
             self.known.note_checked(spot.digest);

@@ -88,7 +88,7 @@ impl Cache {
 
     /// Whether a line that a list names can be believed for itself.
     pub(super) fn believe_line(&self, line: &[u8], named: &Named) -> Result<Believed, Flaw> {
-        let read = entry::read_line(line)?;
+        let read = entry::read_listed(line)?;
         if !self.known.is_checked(&named.digest) {
             entry::check_signature(&read, &self.access.trust)?;
             self.known.note_checked(named.digest);
@@ -101,7 +101,7 @@ impl Cache {
     }
 
     /// Puts a draft in the place of what is there.
-    pub(super) fn commit(&self, mut draft: Draft) -> Result<(), CacheError> {
+    pub(super) fn commit(&self, draft: Draft) -> Result<(), CacheError> {
         let signer = self.signer()?;
         let shard = draft.shard;
         let named = draft.lines.iter().map(|(named, _)| *named).collect();
@@ -122,7 +122,7 @@ impl Cache {
         } else if !draft.aside.is_empty() {
             self.folder.set_aside(shard, &draft.aside)?;
         }
-        self.folder.write_shard(shard, &mut draft.lock, &bytes)
+        self.folder.write_shard(shard, &draft.lock, &bytes)
     }
 }
 

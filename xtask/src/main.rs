@@ -17,7 +17,7 @@ cargo xtask COMMAND
   bench [--quick]   measure speed and memory on a release build; prints a table and JSON,
                     and keeps them under bench/runs/
   bench PART [--quick]
-                    audit, evidence, live or verify alone; keeps nothing
+                    audit, cache, evidence, live or verify alone; keeps nothing
 ";
 
 fn main() -> ExitCode {
@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         ["bench"] => bench::run(bench::Size::Full),
         ["bench", "--quick"] => bench::run(bench::Size::Quick),
         ["bench", "audit", rest @ ..] => bench::run_part(bench::Part::Audit, size_of(rest)),
+        ["bench", "cache", rest @ ..] => bench::run_part(bench::Part::Cache, size_of(rest)),
         ["bench", "evidence", rest @ ..] => bench::run_part(bench::Part::Evidence, size_of(rest)),
         ["bench", "live", rest @ ..] => bench::run_part(bench::Part::Live, size_of(rest)),
         ["bench", "verify", rest @ ..] => bench::run_part(bench::Part::Verify, size_of(rest)),

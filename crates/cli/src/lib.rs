@@ -7,6 +7,7 @@
 pub mod args;
 mod commands;
 mod exit;
+mod judge_cache;
 pub mod settings;
 mod signing;
 mod ui;
@@ -75,6 +76,7 @@ fn dispatch(cli: Cli, settings: &Settings) -> Result<Exit, Failure> {
         Command::Audit(args) => commands::audit::run(&args, settings),
         Command::Hash(args) => commands::hash::run(&args, settings),
         Command::MockProvider(args) => commands::mock_provider::run(args, settings),
+        Command::Cache(args) => commands::cache::run(&args, settings),
         Command::Cassette(command) => commands::cassette::run(&command, settings),
         Command::Keys(args) => commands::keys::run(&args, settings),
         Command::Export(command) => commands::export::run(&command, settings),

@@ -202,16 +202,11 @@ impl Settings {
             .or_else(|| path("HOME").map(|home| home.join(".cache/proofmark")))
     }
 
-    /// Where judgments are kept when nobody says where.
-    pub(crate) fn judge_cache(&self) -> Option<PathBuf> {
-        self.cache_dir().map(|dir| dir.join("judgments"))
-    }
-
-    /// Where conflicts of judge caches are remembered: apart from the caches, which others may roll back.
-    pub(crate) fn judge_memory(&self) -> Option<PathBuf> {
+    /// Where what must outlive the cache is remembered: apart from it, since others may roll it back.
+    pub(crate) fn state_dir(&self) -> Option<PathBuf> {
         let path = |name| self.environment.get(name).map(PathBuf::from);
         let state = path("XDG_STATE_HOME").or_else(|| path("HOME").map(|home| home.join(".local/state")));
-        state.map(|state| state.join("proofmark/judge-memory.jsonl"))
+        state.map(|dir| dir.join("proofmark"))
     }
 
     /// Where keys and the trust file are.
@@ -257,6 +252,11 @@ impl Settings {
     pub(crate) fn now(&self) -> String {
         let text = rfc3339(self.started);
         format!("{}Z", &text[..19])
+    }
+
+    /// The moment so many days before the program started.
+    pub(crate) fn days_ago(&self, days: u32) -> String {
+        rfc3339(self.started.saturating_sub(u64::from(days) * 24 * 60 * 60 * 1000))
     }
 
     /// Bytes from the operating system that nobody can foretell.

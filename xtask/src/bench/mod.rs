@@ -4,6 +4,7 @@
 //! (`openssl dgst -sha256` over the same files), and every figure is the best of several tries.
 
 mod audit;
+mod cache;
 mod evidence;
 mod live;
 mod verify;
@@ -33,6 +34,7 @@ pub(crate) enum Size {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     Audit,
+    Cache,
     Evidence,
     Live,
     Verify,
@@ -62,6 +64,7 @@ pub(crate) fn run_part(part: Part, size: Size) -> Result<()> {
     let bench = Bench::bare()?;
     let figures = match part {
         Part::Audit => audit::measure(&bench, size)?,
+        Part::Cache => cache::measure(&bench, size)?,
         Part::Evidence => evidence::measure(&bench, size)?,
         Part::Live => live::measure(&bench, size)?,
         Part::Verify => verify::measure(&bench, size)?,
@@ -84,6 +87,7 @@ pub(crate) fn run(size: Size) -> Result<()> {
     figures.extend(evidence::measure(&bench, size)?);
     figures.extend(live::measure(&bench, size)?);
     figures.extend(audit::measure(&bench, size)?);
+    figures.extend(cache::measure(&bench, size)?);
     report(size, &figures)
 }
 
@@ -268,11 +272,15 @@ fn path(path: &Path) -> &str {
 
 /// Where cargo put the release build.
 fn release_program() -> Result<PathBuf> {
+    Ok(release_folder()?.join("proofmark"))
+}
+
+fn release_folder() -> Result<PathBuf> {
     let output =
         Command::new("cargo").args(["metadata", "--format-version", "1", "--no-deps"]).current_dir(root()).output()?;
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)?;
     let target = metadata["target_directory"].as_str().context("cargo names no target directory")?;
-    Ok(Path::new(target).join("release/proofmark"))
+    Ok(Path::new(target).join("release"))
 }
 
 /// Seconds that openssl takes over the files.

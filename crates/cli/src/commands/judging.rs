@@ -20,6 +20,7 @@ use proofmark_trust::policy::{Distrust, Role, Trust};
 
 use crate::args::JudgeArgs;
 use crate::exit::Failure;
+use crate::judge_cache;
 use crate::settings::Settings;
 use crate::signing::{choose_for, load_trust, signer};
 
@@ -110,7 +111,7 @@ fn place(ready: &Ready, args: &JudgeArgs, settings: &Settings) -> Option<PathBuf
     match named {
         Some(dir) if dir == Path::new(OFF) => None,
         Some(dir) => Some(dir),
-        None => settings.judge_cache(),
+        None => judge_cache::usual(settings),
     }
 }
 
@@ -121,19 +122,14 @@ fn open(
     settings: &Settings,
 ) -> Result<Option<Cache>, Failure> {
     let is_writable = signer.is_some();
-    let access = Access { trust: Arc::new(trust), signer, memory: settings.judge_memory(), now: settings.now() };
-    let opened = if is_writable {
-        Cache::open_or_make(dir, *settings.random::<16>()?, access)
+    let access = Access { trust: Arc::new(trust), signer, memory: judge_cache::memory(settings), now: settings.now() };
+    if is_writable {
+        judge_cache::open_or_make(settings, dir, access).map(Some)
     } else if dir.is_dir() {
-        Cache::open(dir, access)
+        judge_cache::open(dir, access).map(Some)
     } else {
-        return Ok(None);
-    };
-    opened.map(Some).map_err(|error| cache_failure(&error))
-}
-
-pub(crate) fn cache_failure(error: &CacheError) -> Failure {
-    Failure::from_error(error).hint(error.hint().map(str::to_owned))
+        Ok(None)
+    }
 }
 
 /// Whose signatures are believed.

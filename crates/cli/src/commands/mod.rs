@@ -2,6 +2,7 @@
 
 pub(crate) mod audit;
 pub(crate) mod backfill;
+pub(crate) mod cache;
 pub(crate) mod calibrate;
 pub(crate) mod cassette;
 pub(crate) mod completions;

@@ -8,6 +8,8 @@ mod audit;
 #[cfg(test)]
 mod backfill;
 #[cfg(test)]
+mod cache;
+#[cfg(test)]
 mod calibrate;
 #[cfg(test)]
 mod cassette;

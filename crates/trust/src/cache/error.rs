@@ -21,6 +21,8 @@ pub enum CacheError {
     NotFolder(PathBuf),
     #[error("cannot use `{path}`")]
     Io { path: PathBuf, source: io::Error },
+    #[error("another process has held `{0}` for a minute")]
+    Busy(PathBuf),
     #[error("the judge cache was opened without a key to sign with")]
     ReadOnly,
     #[error("what this key signs would not be believed")]
@@ -56,6 +58,7 @@ impl CacheError {
                 io::ErrorKind::StorageFull => Some("make room, or remove old entries with `proofmark cache gc`"),
                 _ => None,
             },
+            Self::Busy(_) => Some("see whether it hangs: a write takes milliseconds"),
             Self::ReadOnly => Some("make a key with `proofmark keys new --role judge`"),
             Self::SignerNotTrusted(_) => Some("trust it as judge: `proofmark keys trust KEY --role judge`"),
             Self::ShardTooLarge { .. } => Some("remove old entries with `proofmark cache gc --older-than DAYS`"),

@@ -1,10 +1,11 @@
 //! The folder of a store: what is where, its locks, what is set aside.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use proofmark_artefact::store::write_atomic;
@@ -24,6 +25,8 @@ const SET_ASIDE: &str = "set-aside";
 /// Held while a store is made.
 const STORE_LOCK: &str = "store.lock";
 const MAX_FORMAT: u64 = 64 * 1024;
+/// How long a writer waits for another one.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One of the 4,096 parts of a store: the first three hex digits of the keys in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,7 +82,7 @@ pub(super) struct Lock {
 
 /// Whether a shard's file is there.
 pub(super) enum Opened {
-    File(File),
+    File(File, Metadata),
     /// It is there and is no file of ours: a link, a folder.
     NotFile,
     /// It was never written.
@@ -158,8 +161,10 @@ impl Folder {
         // Without `NONBLOCK` a pipe of that name would be waited for.
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
         match File::options().read(true).custom_flags(flags).open(&path) {
-            Ok(file) if file.metadata().map_err(CacheError::io(&path))?.is_file() => Ok(Opened::File(file)),
-            Ok(_) => Ok(Opened::NotFile),
+            Ok(file) => {
+                let metadata = file.metadata().map_err(CacheError::io(&path))?;
+                Ok(if metadata.is_file() { Opened::File(file, metadata) } else { Opened::NotFile })
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let written = fs::symlink_metadata(self.lock_path(shard)).is_ok_and(|metadata| metadata.len() > 0);
                 Ok(if written { Opened::Gone } else { Opened::Never })
@@ -183,7 +188,7 @@ impl Folder {
     }
 
     /// Replaces a shard's file whole.
-    pub(super) fn write_shard(&self, shard: Shard, lock: &mut Lock, bytes: &[u8]) -> Result<(), CacheError> {
+    pub(super) fn write_shard(&self, shard: Shard, lock: &Lock, bytes: &[u8]) -> Result<(), CacheError> {
         replace(&self.path(shard), bytes)?;
         lock.mark_written()
     }
@@ -261,29 +266,45 @@ impl Folder {
 }
 
 impl Lock {
-    /// Waits until nobody else holds it.
+    /// Waits until nobody else holds it, but not for ever: whoever shares the folder could hold it for ever.
     fn take(path: PathBuf) -> Result<Self, CacheError> {
-        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
-        let file = File::options()
-            .create(true)
-            .read(true)
-            .write(true)
-            .truncate(false)
-            .custom_flags(flags)
-            .open(&path)
-            .and_then(|file| file.lock().map(|()| file))
-            .map_err(CacheError::io(&path))?;
-        Ok(Self { file, path })
+        let file = open_lock(&path).map_err(CacheError::io(&path))?;
+        let (mut waited, mut pause) = (Duration::ZERO, Duration::from_millis(1));
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self { file, path }),
+                Err(TryLockError::Error(source)) => return Err(CacheError::Io { path, source }),
+                Err(TryLockError::WouldBlock) if waited >= PATIENCE => return Err(CacheError::Busy(path)),
+                Err(TryLockError::WouldBlock) => {
+                    std::thread::sleep(pause);
+                    waited += pause;
+                    pause = (pause * 2).min(Duration::from_millis(20));
+                }
+            }
+        }
     }
 
     /// Notes that the shard has a file, so that it is missed when it goes.
-    fn mark_written(&mut self) -> Result<(), CacheError> {
-        let io = CacheError::io(&self.path);
-        let written = self.file.metadata().and_then(|metadata| match metadata.len() {
-            0 => self.file.write_all(b"written\n"),
-            _ => Ok(()),
-        });
-        written.map_err(io)
+    fn mark_written(&self) -> Result<(), CacheError> {
+        if self.file.metadata().map_err(CacheError::io(&self.path))?.len() == 0 {
+            // Another user's lock may be held and not written: then a shard that is gone is an ordinary miss.
+            let flags = OFlags::NOFOLLOW.bits() as i32;
+            if let Ok(mut file) = File::options().write(true).custom_flags(flags).open(&self.path) {
+                file.write_all(b"written\n").map_err(CacheError::io(&self.path))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Opens a lock, or makes it. It need not be our own: to hold it, it is enough to read it.
+fn open_lock(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+    match File::options().read(true).custom_flags(flags).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            File::options().create(true).read(true).write(true).truncate(false).custom_flags(flags).open(path)
+        }
+        opened => opened,
     }
 }
 
@@ -409,10 +430,10 @@ mod tests {
         assert!(matches!(folder.open_shard(shard).unwrap(), Opened::NotFile));
         let partial = folder.dir().join("shards/.abc.jsonl.partial");
         std::os::unix::fs::symlink(&outside, &partial).unwrap();
-        let mut lock = folder.lock(shard).unwrap();
-        folder.write_shard(shard, &mut lock, b"new").unwrap();
+        let lock = folder.lock(shard).unwrap();
+        folder.write_shard(shard, &lock, b"new").unwrap();
         assert_eq!(fs::read(&outside).unwrap(), b"keep");
-        assert!(matches!(folder.open_shard(shard).unwrap(), Opened::File(_)));
+        assert!(matches!(folder.open_shard(shard).unwrap(), Opened::File(..)));
         fs::remove_file(folder.path(shard)).unwrap();
         assert!(matches!(folder.open_shard(shard).unwrap(), Opened::Gone));
         assert!(matches!(folder.open_shard(Shard(1)).unwrap(), Opened::Never));

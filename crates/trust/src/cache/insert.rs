@@ -46,19 +46,28 @@ impl Cache {
     }
 
     /// Adds entries that others signed; they keep their signers. What is not believed is refused.
-    pub fn insert_signed(&self, entries: Vec<Entry>) -> Result<Vec<Result<Inserted, Flaw>>, CacheError> {
+    pub fn insert_signed(&self, entries: &[Entry]) -> Result<Vec<Result<Inserted, Flaw>>, CacheError> {
+        let lines = entries.iter().map(entry::encode).collect::<Result<Vec<_>, _>>()?;
+        self.insert_lines(&lines)
+    }
+
+    /// [`Cache::insert_signed`] for entries as they are written, a line each.
+    pub fn insert_lines(&self, lines: &[Vec<u8>]) -> Result<Vec<Result<Inserted, Flaw>>, CacheError> {
         self.signer()?;
-        let mut outcomes = Vec::with_capacity(entries.len());
+        let mut flaws = Vec::with_capacity(lines.len());
         let mut believed = Vec::new();
-        for entry in entries {
-            let checked = entry::check_line(&entry::encode(&entry)?, &self.access.trust);
-            // The place is filled below, in the same order.
-            outcomes.push(checked.as_ref().err().cloned());
-            believed.extend(checked.ok());
+        for line in lines {
+            match entry::check_line(line, &self.access.trust) {
+                Ok(entry) => {
+                    believed.push(entry);
+                    flaws.push(None);
+                }
+                Err(flaw) => flaws.push(Some(flaw)),
+            }
         }
         let mut inserted = self.put(believed, Recall::Grow)?.into_iter();
         let outcome = |flaw: Option<Flaw>| flaw.map_or_else(|| inserted.next().map(Ok), |flaw| Some(Err(flaw)));
-        Ok(outcomes.into_iter().filter_map(outcome).collect())
+        Ok(flaws.into_iter().filter_map(outcome).collect())
     }
 
     /// Adds entries that are believed.
@@ -83,15 +92,15 @@ impl Cache {
                     Beside::Against(other) => Some(there[other].entry.clone()),
                     Beside::First => None,
                 };
-                let digest = Digest::of(&entry.judgment.canonical()?);
-                draft.push(key, entry::encode(&entry)?, Believed { entry: entry.clone(), digest });
+                let canonical = entry.judgment.canonical()?;
+                draft.push(key, entry::encode(&entry)?, Believed { entry: entry.clone(), canonical });
                 inserted[at] = Some(match against {
                     Some(against) => Inserted::Conflict { entry, against },
                     None => Inserted::New(entry),
                 });
             }
             let there: Vec<(Digest, Vec<Digest>)> =
-                draft.believed.iter().map(|(key, all)| (*key, all.iter().map(|one| one.digest).collect())).collect();
+                draft.believed.iter().map(|(key, all)| (*key, all.iter().map(Believed::digest).collect())).collect();
             if draft.is_changed {
                 self.commit(draft)?;
             }

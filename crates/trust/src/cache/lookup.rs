@@ -1,6 +1,6 @@
 //! A judgment found.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl Cache {
         let shard = Shard::of(key);
         let mut believed = Vec::new();
         match self.folder.open_shard(shard)? {
-            Opened::File(file) => match self.collect(&file, shard, key, question)? {
+            Opened::File(file, metadata) => match self.collect(&file, &metadata, key, question)? {
                 Ok(found) => believed = found,
                 Err(flaw) => return Ok(Err(flaw)),
             },
@@ -77,11 +77,12 @@ impl Cache {
     fn collect(
         &self,
         file: &File,
-        shard: Shard,
+        metadata: &Metadata,
         key: &Digest,
         question: &Question,
     ) -> Result<Result<Vec<Believed>, Flaw>, CacheError> {
-        let index = self.index(file, shard)?;
+        let shard = Shard::of(key);
+        let index = self.index(file, metadata, shard)?;
         if let Some(flaw) = index.flaw(key) {
             return Ok(Err(flaw.clone()));
         }
@@ -105,7 +106,7 @@ impl Cache {
         if Digest::of(line) != spot.digest {
             return Err(Flaw::new(IntegrityReason::Altered, "the entry is not the one that the list names"));
         }
-        let read = entry::read_line(line)?;
+        let read = entry::read_listed(line)?;
         if !self.known.is_checked(&spot.digest) {
             entry::check_signature(&read, &self.access.trust)?;
             self.known.note_checked(spot.digest);
@@ -115,17 +116,17 @@ impl Cache {
             let signer = read.entry.signature.as_ref().map_or("", |signed| &signed.signer);
             return Err(flaw.by(signer));
         }
-        Ok(Believed { digest: Digest::of(&read.canonical), entry: read.entry })
+        Ok(Believed { entry: read.entry, canonical: read.canonical })
     }
 
     /// The index of a file that is open.
-    fn index(&self, file: &File, shard: Shard) -> Result<Arc<Index>, CacheError> {
-        let path = || self.folder.path(shard);
-        let identity = Identity::of(&file.metadata().map_err(CacheError::io(&path()))?);
+    fn index(&self, file: &File, metadata: &Metadata, shard: Shard) -> Result<Arc<Index>, CacheError> {
+        let identity = Identity::of(metadata);
         if let Some(index) = self.known.index(shard, identity) {
             return Ok(index);
         }
-        let contents = Contents::load(file, self.place(shard), &self.access.trust).map_err(CacheError::io(&path()))?;
+        let contents = Contents::load(file, self.place(shard), &self.access.trust)
+            .map_err(CacheError::io(&self.folder.path(shard)))?;
         let index = Arc::new(Index::new(identity, &contents));
         self.known.keep(shard, Arc::clone(&index));
         Ok(index)
@@ -138,15 +139,23 @@ impl Cache {
     /// Holds what there is against what was seen before, and remembers what has more than one verdict.
     fn recall(&self, key: &Digest, believed: &[Believed]) -> Result<Option<Flaw>, CacheError> {
         let Some(memory) = &self.memory else { return Ok(None) };
-        let have: Vec<Digest> = believed.iter().map(|one| one.digest).collect();
-        let seen = memory.seen(key)?;
-        if let Some(lost) = seen.iter().find(|digest| !have.contains(digest)) {
-            let detail = format!("a judgment {} of this question was seen before and is gone", lost.short());
-            return Ok(Some(Flaw::new(IntegrityReason::RolledBack, detail)));
+        if believed.len() < 2 && memory.seen(key)?.is_empty() {
+            return Ok(None);
         }
-        if have.len() > 1 && have.len() > seen.len() {
+        let have: Vec<Digest> = believed.iter().map(Believed::digest).collect();
+        let flaw = self.missed(key, &have)?;
+        if flaw.is_none() && have.len() > 1 {
             memory.remember(&[(*key, have)])?;
         }
-        Ok(None)
+        Ok(flaw)
+    }
+
+    /// Whether a judgment that was seen before is not among these.
+    pub(super) fn missed(&self, key: &Digest, have: &[Digest]) -> Result<Option<Flaw>, CacheError> {
+        let seen = self.memory.as_ref().map_or(Ok(Vec::new()), |memory| memory.seen(key))?;
+        Ok(seen.iter().find(|digest| !have.contains(digest)).map(|lost| {
+            let detail = format!("a judgment {} of this question was seen before and is gone", lost.short());
+            Flaw::new(IntegrityReason::RolledBack, detail)
+        }))
     }
 }

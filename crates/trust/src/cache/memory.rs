@@ -49,6 +49,11 @@ impl Memory {
         self.with(|seen| seen.get(key).cloned().unwrap_or_default())
     }
 
+    /// Every question of this store of which more than one judgment was seen.
+    pub(super) fn all(&self) -> Result<Vec<(Digest, Vec<Digest>)>, CacheError> {
+        self.with(|seen| seen.iter().map(|(key, digests)| (*key, digests.clone())).collect())
+    }
+
     /// Notes what there is on questions. One judgment alone is nothing to remember.
     pub(super) fn remember(&self, questions: &[(Digest, Vec<Digest>)]) -> Result<(), CacheError> {
         let mut text = Vec::new();

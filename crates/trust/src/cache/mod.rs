@@ -37,6 +37,7 @@ pub use error::CacheError;
 pub use folder::Shard;
 pub use insert::Inserted;
 pub use lookup::{Found, Hit};
+pub use standing::which_counts;
 pub use walk::{Gone, Held, Retain, ShardView};
 
 use folder::Folder;

@@ -43,7 +43,7 @@ impl Cache {
     pub(super) fn draft(&self, shard: Shard, is_asked: impl Fn(&Digest) -> bool) -> Result<Draft, CacheError> {
         let lock = self.folder.lock(shard)?;
         let contents = match self.folder.open_shard(shard)? {
-            Opened::File(file) => Contents::load(&file, self.place(shard), &self.access.trust)
+            Opened::File(file, _) => Contents::load(&file, self.place(shard), &self.access.trust)
                 .map_err(CacheError::io(&self.folder.path(shard)))?,
             Opened::NotFile => Contents::unreadable(String::new()),
             Opened::Never | Opened::Gone => {
@@ -88,7 +88,7 @@ impl Cache {
 
     /// Whether a line that a list names can be believed for itself.
     pub(super) fn believe_line(&self, line: &[u8], named: &Named) -> Result<Believed, Flaw> {
-        let read = entry::read_line(line)?;
+        let read = entry::read_listed(line)?;
         if !self.known.is_checked(&named.digest) {
             entry::check_signature(&read, &self.access.trust)?;
             self.known.note_checked(named.digest);
@@ -97,11 +97,11 @@ impl Cache {
             let detail = "the entry answers another question than the list says";
             return Err(Flaw::new(proofmark_artefact::judgment::IntegrityReason::Misplaced, detail));
         }
-        Ok(Believed { digest: Digest::of(&read.canonical), entry: read.entry })
+        Ok(Believed { entry: read.entry, canonical: read.canonical })
     }
 
     /// Puts a draft in the place of what is there.
-    pub(super) fn commit(&self, mut draft: Draft) -> Result<(), CacheError> {
+    pub(super) fn commit(&self, draft: Draft) -> Result<(), CacheError> {
         let signer = self.signer()?;
         let shard = draft.shard;
         let named = draft.lines.iter().map(|(named, _)| *named).collect();
@@ -122,7 +122,7 @@ impl Cache {
         } else if !draft.aside.is_empty() {
             self.folder.set_aside(shard, &draft.aside)?;
         }
-        self.folder.write_shard(shard, &mut draft.lock, &bytes)
+        self.folder.write_shard(shard, &draft.lock, &bytes)
     }
 }
 

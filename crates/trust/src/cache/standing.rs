@@ -3,12 +3,19 @@
 use proofmark_artefact::judgment::{Entry, Judgment};
 use proofmark_canon::Digest;
 
-/// A judgment that is believed, and its digest.
+/// A judgment that is believed.
 #[derive(Debug, Clone)]
 pub(super) struct Believed {
     pub(super) entry: Entry,
-    /// Of the judgment's canonical bytes.
-    pub(super) digest: Digest,
+    /// The judgment's canonical bytes.
+    pub(super) canonical: Vec<u8>,
+}
+
+impl Believed {
+    /// What a later judgment names when it replaces this one.
+    pub(super) fn digest(&self) -> Digest {
+        Digest::of(&self.canonical)
+    }
 }
 
 /// What a new judgment is beside those that are there.
@@ -24,10 +31,19 @@ pub(super) enum Beside {
 
 /// The one that counts: the first that no other replaces. None when there are none.
 pub(super) fn standing(all: &[Believed]) -> Option<usize> {
-    let is_replaced =
-        |digest: &Digest| all.iter().any(|other| other.entry.judgment.supersedes.as_ref() == Some(digest));
+    let replaced: Vec<Digest> = all.iter().filter_map(|one| one.entry.judgment.supersedes).collect();
     // A digest cannot be known before there is what it is of, so that there is always one that nothing replaces.
-    all.iter().position(|one| !is_replaced(&one.digest)).or(if all.is_empty() { None } else { Some(0) })
+    let counts = all.iter().position(|one| replaced.is_empty() || !replaced.contains(&one.digest()));
+    counts.or(if all.is_empty() { None } else { Some(0) })
+}
+
+/// Which of the judgments of one question counts, for those who show all of them.
+pub fn which_counts(entries: &[Entry]) -> Option<usize> {
+    let believed = entries.iter().map(|entry| {
+        let canonical = entry.judgment.canonical().unwrap_or_default();
+        Believed { entry: entry.clone(), canonical }
+    });
+    standing(&believed.collect::<Vec<_>>())
 }
 
 /// Sorts a new judgment in.
@@ -48,12 +64,12 @@ mod tests {
     use super::*;
 
     fn believed(judgment: Judgment) -> Believed {
-        let digest = Digest::of(&judgment.canonical().unwrap());
-        Believed { entry: Entry { judgment, signature: None }, digest }
+        let canonical = judgment.canonical().unwrap();
+        Believed { entry: Entry { judgment, signature: None }, canonical }
     }
 
     fn replacing(verdict: &str, earlier: &Believed) -> Judgment {
-        Judgment { supersedes: Some(earlier.digest), ..judgment(1, verdict) }
+        Judgment { supersedes: Some(earlier.digest()), ..judgment(1, verdict) }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::entry::Flaw;
 use super::error::CacheError;
 use super::folder::{Opened, Shard};
 use super::index::{Contents, Whereabouts};
+use super::memory::Memory;
 
 /// One shard with everything checked.
 #[derive(Debug)]
@@ -94,6 +95,19 @@ impl Cache {
         Ok(ShardView { shard, bytes, list: contents.list, held, strays })
     }
 
+    /// The questions of which judgments were seen before that are gone.
+    pub fn rolled_back(&self) -> Result<Vec<(Digest, Flaw)>, CacheError> {
+        let mut lost = Vec::new();
+        for (key, _) in self.memory.as_ref().map_or(Ok(Vec::new()), Memory::all)? {
+            let view = self.view(Shard::of(&key))?;
+            let there = view.held.iter().filter(|held| held.key == key).filter_map(|held| held.entry.as_ref().ok());
+            let digests =
+                there.filter_map(|entry| Some(Digest::of(&entry.judgment.canonical().ok()?))).collect::<Vec<_>>();
+            lost.extend(self.missed(&key, &digests)?.map(|flaw| (key, flaw)));
+        }
+        Ok(lost)
+    }
+
     /// Throws away what is not wanted any more. What is said of a question stays or goes as a whole: a conflict of which
     /// one side is thrown away would be a lie.
     pub fn retain(&self, what: Retain, is_wanted: impl Fn(&Digest, &[&Entry]) -> bool) -> Result<Gone, CacheError> {
@@ -147,8 +161,8 @@ impl Cache {
     fn contents(&self, shard: Shard) -> Result<(Contents, u64), CacheError> {
         let path = self.folder.path(shard);
         Ok(match self.folder.open_shard(shard)? {
-            Opened::File(file) => {
-                let bytes = file.metadata().map_err(CacheError::io(&path))?.len();
+            Opened::File(file, metadata) => {
+                let bytes = metadata.len();
                 (Contents::load(&file, self.place(shard), &self.access.trust).map_err(CacheError::io(&path))?, bytes)
             }
             Opened::NotFile => (Contents::unreadable(format!("shard {shard} is a link or a folder, not a file")), 0),

@@ -242,7 +242,7 @@ fn an_older_verdict_does_not_come_back() {
             proofmark_trust::policy::Trust::default().with(key(1).public(), proofmark_trust::policy::Role::Judge),
         ),
         signer: Some(std::sync::Arc::new(key(1))),
-        memory: Some(env.path("state/proofmark/judge-memory.jsonl")),
+        memory: Some(env.path("state/proofmark/judge-cache-seen.jsonl")),
         now: "2026-01-01T00:00:00Z".to_owned(),
     };
     let cache = proofmark_trust::cache::Cache::open(&env.path("cache"), access).unwrap();

@@ -63,9 +63,12 @@ fn a_store_from_before_a_conflict_is_found_out_and_heals_when_the_judge_was_aske
     let Found::Bad(event) = cache.lookup(&question(1)).unwrap() else { panic!("the older verdict was believed") };
     assert_eq!(event.reason, IntegrityReason::RolledBack);
     assert_eq!(event.key, question(1).key().unwrap());
+    let lost: Vec<Digest> = cache.rolled_back().unwrap().into_iter().map(|(key, _)| key).collect();
+    assert_eq!(lost, [event.key]);
     cache.insert(judgment(1, "fail")).unwrap();
     let Found::Hit(hit) = world.open().lookup(&question(1)).unwrap() else { panic!() };
     assert_eq!(hit.others.len(), 1);
+    assert!(world.open().rolled_back().unwrap().is_empty());
 }
 
 #[test]
@@ -127,8 +130,8 @@ fn an_import_does_not_make_a_rolled_back_store_believable_unless_it_brings_back_
     fs::remove_dir_all(world.store()).unwrap();
     copy(&older, &world.store());
     let cache = world.open();
-    cache.insert_signed(whole.others.clone()).unwrap();
+    cache.insert_signed(&whole.others).unwrap();
     assert_eq!(verdict(&cache, 1), "RolledBack");
-    cache.insert_signed(vec![whole.entry.clone()]).unwrap();
+    cache.insert_signed(&[whole.entry]).unwrap();
     assert_eq!(verdict(&cache, 1), "fail");
 }

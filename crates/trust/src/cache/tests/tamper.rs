@@ -519,7 +519,7 @@ fn what_was_damaged_is_kept_aside_once_and_can_be_taken_in_again() {
     let aside = fs::read_dir(warm.dir.path().join("set-aside")).unwrap().next().unwrap().unwrap();
     let text = fs::read_to_string(aside.path()).unwrap();
     let entries: Vec<Entry> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(cache.insert_signed(entries).unwrap().iter().all(Result::is_ok));
+    assert!(cache.insert_signed(&entries).unwrap().iter().all(Result::is_ok));
     assert_eq!(warm.all(&cache), ["pass"; 5]);
     cache.clear_set_aside().unwrap();
     assert_eq!(cache.set_aside().unwrap(), (0, 0));

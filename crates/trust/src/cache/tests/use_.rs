@@ -125,7 +125,7 @@ fn imported_entries_keep_their_signer_and_strangers_are_refused() {
     let trust = Trust::default().with(key(1).public(), Role::Judge).with(key(2).public(), Role::Judge);
     let cache = Cache::open_or_make(dir.path(), [7; 16], Access { trust: Arc::new(trust), ..access() }).unwrap();
     let unsigned = Entry { judgment: judgment(4, "pass"), signature: None };
-    let outcomes = cache.insert_signed(vec![sign(2, 1), sign(3, 2), sign(1, 3), unsigned]).unwrap();
+    let outcomes = cache.insert_signed(&[sign(2, 1), sign(3, 2), sign(1, 3), unsigned]).unwrap();
     let reasons: Vec<Option<IntegrityReason>> =
         outcomes.iter().map(|outcome| outcome.as_ref().err().map(|flaw| flaw.reason)).collect();
     assert_eq!(reasons, [None, Some(IntegrityReason::UnknownSigner), None, Some(IntegrityReason::Unsigned)]);

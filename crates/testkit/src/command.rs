@@ -66,6 +66,14 @@ impl TestEnv {
         self.prepare(command)
     }
 
+    /// Prepares a call that may have so many KiB of memory to write to, stacks included, and dies when it wants more.
+    pub fn call_with_memory<S: AsRef<OsStr>>(&self, kib: u64, arguments: &[S]) -> Call {
+        let mut command = Command::new("sh");
+        let script = r#"ulimit -d "$1" || exit 99; shift; exec "$@""#;
+        command.args(["-c", script, "sh", &kib.to_string()]).arg(&self.program).args(arguments);
+        self.prepare(command)
+    }
+
     /// Runs the program to its end.
     pub fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Ran {
         self.call(arguments).run()

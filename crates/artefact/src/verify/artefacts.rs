@@ -133,7 +133,7 @@ fn load_sidecar<'a>(
     let body = sidecar.text().strip_suffix(b"\n").unwrap_or_default();
     // Positions are told, contents are not: the message may quote them.
     let block: Block = serde_json::from_slice(body).map_err(|error| {
-        let column = sidecar.offset(error.column());
+        let column = sidecar.offset(error.column().saturating_sub(1)) + 1;
         format!("the block does not have the fields and types of its schema (column {column})")
     })?;
     let loaded = |block| Loaded { block, ids: sidecar.lists() };

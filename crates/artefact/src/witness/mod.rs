@@ -6,12 +6,14 @@
 //!
 //! - [`block`] the shape; [`build`] a block out of facts; [`place`] paths that say nothing about the machine;
 //! - [`sidecar`] a file that may be larger than memory, read by `sieve` through a `window`;
-//! - [`requests`] the providers' names of the calls that were answered; [`pins`] the digests of a run's files;
+//! - [`requests`] the providers' names of the calls that were answered, `located` in the telemetry;
+//! - [`pins`] the digests of a run's files;
 //! - [`redact`] secrets out of command lines and addresses; [`shell`] a command that can be pasted;
 //! - [`markdown`] `report.md`, and the part of it that is the block.
 
 pub mod block;
 pub mod build;
+mod located;
 pub mod markdown;
 pub mod pins;
 pub mod place;

@@ -1,18 +1,18 @@
 //! The providers' names of the calls that were answered, out of `telemetry.jsonl`.
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
 use proofmark_canon::json;
 use proofmark_canon::{Digest, Hasher, Value};
 use serde::Deserialize;
 
-use crate::spill::{Sorted, Sorter, Walk};
+pub use super::located::Ids;
+use super::located::{Block, ENTRY, Order, Place, entry, read_entry};
+use crate::spill::{Sorted, Sorter};
 use crate::store::{LineError, Lines};
 use crate::telemetry::AttemptOutcome;
 
@@ -42,9 +42,6 @@ pub struct RequestIds {
     sorted: Arc<Sorted<ENTRY>>,
 }
 
-/// Model, ordinal, call, attempt and line, so that entries sort in the order in which ids are listed; then where the id's
-/// JSON text is in the file.
-const ENTRY: usize = 4 + 8 + 4 + 4 + 8 + 8 + 4;
 /// Entries that are held in memory: 2.5 MB.
 const ROOM: usize = 1 << 16;
 /// The longest line: an attempt is a few hundred bytes.
@@ -77,15 +74,16 @@ impl RequestIds {
             // Straight to the few fields: there may be a line for every sample, and verification waits for this.
             let seen: Seen<'_> =
                 serde_json::from_slice(line.bytes).map_err(|source| RequestsError::Shape { line: number, source })?;
-            let (AttemptOutcome::Answered, Some(id)) = (seen.outcome, seen.request_id) else { continue };
+            let (AttemptOutcome::Answered, Some(id)) = (seen.outcome, &seen.request_id) else { continue };
             wanted.clear();
             wanted.extend_from_slice(MEMBER);
-            json::append_string(&id, &mut wanted);
+            json::append_string(id, &mut wanted);
             // Our own lines are canonical; another form of the same value has no place that could be named.
             let at = memchr::memmem::find(line.bytes, &wanted).ok_or(RequestsError::NotCanonical { line: number })?;
             let model = models.count(&seen.model).ok_or(RequestsError::TooManyModels { line: number })?;
             let place = Place { offset: line.offset + (at + MEMBER.len()) as u64, length: wanted.len() - MEMBER.len() };
-            let order = (model as u32, seen.ordinal, seen.call, seen.attempt, number);
+            let Seen { ordinal, call, attempt, .. } = seen;
+            let order = Order { model: model as u32, ordinal, call, attempt, line: number };
             sorter.push(entry(order, place)).map_err(RequestsError::Io)?;
         }
         let sorted = Arc::new(sorter.finish().map_err(RequestsError::Io)?);
@@ -117,7 +115,7 @@ impl RequestIds {
     /// Starts to go through the ids of a model in record order, each as canonical JSON.
     pub fn walk(&self, model: &str) -> io::Result<Ids<'_>> {
         let model = self.models.at.get(model).copied();
-        Ok(Ids { places: self.sorted.walk()?, model, block: Block::of(&self.telemetry) })
+        Ok(Ids::new(self.sorted.walk()?, model, &self.telemetry))
     }
 
     /// The digest of the ids of each model that has some, as in [`IdList`](super::sidecar::IdList).
@@ -217,103 +215,6 @@ impl Models {
         self.counts[at] += 1;
         Some(at)
     }
-}
-
-/// Where the JSON text of an id is in the telemetry.
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    offset: u64,
-    length: usize,
-}
-
-/// Model, ordinal, call, attempt and line; then the place.
-fn entry((model, ordinal, call, attempt, line): (u32, u64, u32, u32, u64), place: Place) -> [u8; ENTRY] {
-    let mut entry = [0; ENTRY];
-    entry[..4].copy_from_slice(&model.to_be_bytes());
-    entry[4..12].copy_from_slice(&ordinal.to_be_bytes());
-    entry[12..16].copy_from_slice(&call.to_be_bytes());
-    entry[16..20].copy_from_slice(&attempt.to_be_bytes());
-    entry[20..28].copy_from_slice(&line.to_be_bytes());
-    entry[28..36].copy_from_slice(&place.offset.to_be_bytes());
-    entry[36..].copy_from_slice(&(place.length as u32).to_be_bytes());
-    entry
-}
-
-fn read_entry(entry: &[u8; ENTRY]) -> (usize, Place) {
-    let number = |from: usize, to: usize| entry[from..to].iter().fold(0u64, |n, byte| n << 8 | u64::from(*byte));
-    (number(0, 4) as usize, Place { offset: number(28, 36), length: number(36, 40) as usize })
-}
-
-/// The ids of one model in record order.
-pub struct Ids<'a> {
-    places: Walk<ENTRY>,
-    model: Option<usize>,
-    block: Block<'a>,
-}
-
-impl Ids<'_> {
-    /// The next id as canonical JSON.
-    #[expect(clippy::should_implement_trait, reason = "an iterator cannot lend its text")]
-    pub fn next(&mut self) -> io::Result<Option<&[u8]>> {
-        let Some(wanted) = self.model else { return Ok(None) };
-        for entry in self.places.by_ref() {
-            let (model, place) = read_entry(&entry?);
-            match model.cmp(&wanted) {
-                Ordering::Less => {}
-                Ordering::Equal => return self.block.text(place).map(Some),
-                Ordering::Greater => break,
-            }
-        }
-        Ok(None)
-    }
-}
-
-/// A part of the telemetry that is in memory: ids that follow each other mostly stand near each other.
-struct Block<'a> {
-    telemetry: &'a File,
-    start: u64,
-    bytes: Vec<u8>,
-}
-
-/// Bytes that are read at once: some twenty lines.
-const BLOCK: usize = 1 << 13;
-
-impl<'a> Block<'a> {
-    fn of(telemetry: &'a File) -> Self {
-        Self { telemetry, start: 0, bytes: Vec::new() }
-    }
-
-    fn text(&mut self, place: Place) -> io::Result<&[u8]> {
-        let inside = |start: u64, bytes: &[u8]| {
-            let from = usize::try_from(place.offset.checked_sub(start)?).ok()?;
-            let to = from.checked_add(place.length)?;
-            (to <= bytes.len()).then_some(from..to)
-        };
-        if inside(self.start, &self.bytes).is_none() {
-            self.start = place.offset;
-            self.bytes.resize(BLOCK.max(place.length), 0);
-            let read = read_at(self.telemetry, &mut self.bytes, place.offset)?;
-            self.bytes.truncate(read);
-        }
-        let changed = || io::Error::other("the telemetry has changed meanwhile");
-        let range = inside(self.start, &self.bytes).ok_or_else(changed)?;
-        let text = &self.bytes[range];
-        if text.len() >= 2 && text.starts_with(b"\"") && text.ends_with(b"\"") { Ok(text) } else { Err(changed()) }
-    }
-}
-
-/// Reads as much as there is.
-fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    let mut read = 0;
-    while read < buffer.len() {
-        match file.read_at(&mut buffer[read..], offset + read as u64) {
-            Ok(0) => break,
-            Ok(more) => read += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(read)
 }
 
 #[cfg(test)]

@@ -105,15 +105,14 @@ impl Sidecar {
         let mut places = empty.lists().iter();
         let (mut written, mut inside) = (0, None);
         let again = each_id(file, |model, id| {
+            if inside == Some(model) {
+                out.write_all(b",")?;
+            }
             while inside != Some(model) {
                 let place = places.next().ok_or_else(|| io::Error::other("a model without its list"))?;
                 out.write_all(&text[written..place.cut.at])?;
                 (written, inside) = (place.cut.at, Some(place.model));
-                if inside == Some(model) {
-                    return out.write_all(id);
-                }
             }
-            out.write_all(b",")?;
             out.write_all(id)
         });
         if again.map_err(io::Error::other)? != *self {
@@ -132,7 +131,7 @@ impl Sidecar {
             place.column = if cut.lines > 0 { 1 } else { place.column } + cut.characters as usize;
             from = cut.at;
         }
-        place.pass(&self.text()[from..at.max(from)]);
+        place.pass(&self.text()[from..at.clamp(from, self.text().len())]);
         place
     }
 }
@@ -159,13 +158,15 @@ struct Place {
 impl Place {
     fn pass(&mut self, bytes: &[u8]) {
         self.offset += bytes.len();
-        let last = bytes.iter().rposition(|byte| *byte == b'\n');
-        if let Some(last) = last {
-            self.line += memchr::memchr_iter(b'\n', bytes).count();
-            self.column = 1;
-            return self.column += String::from_utf8_lossy(&bytes[last + 1..]).chars().count();
-        }
-        self.column += String::from_utf8_lossy(bytes).chars().count();
+        let last_line = match memchr::memrchr(b'\n', bytes) {
+            Some(last) => {
+                self.line += memchr::memchr_iter(b'\n', bytes).count();
+                self.column = 1;
+                &bytes[last + 1..]
+            }
+            None => bytes,
+        };
+        self.column += String::from_utf8_lossy(last_line).chars().count();
     }
 }
 

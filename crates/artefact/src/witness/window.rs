@@ -50,10 +50,12 @@ impl<R: Read> Window<R> {
 
     /// Reads more; false at the end.
     pub(super) fn more(&mut self) -> io::Result<bool> {
-        self.buffer.copy_within(self.at..self.end, 0);
-        self.start += self.at as u64;
-        self.end -= self.at;
-        self.at = 0;
+        if self.at > 0 {
+            self.buffer.copy_within(self.at..self.end, 0);
+            self.start += self.at as u64;
+            self.end -= self.at;
+            self.at = 0;
+        }
         if self.end == self.buffer.len() {
             self.buffer.resize(self.buffer.len() * 2, 0);
         }

@@ -1,6 +1,7 @@
 //! `proofmark verify`: every edit of a run is found, on the rung that can find it.
 
 mod forge;
+mod ids;
 mod live;
 mod output;
 mod reexecute;

@@ -160,7 +160,7 @@ impl CacheShelf {
         if noted.conflicts > 0 {
             let conflicts = counted(noted.conflicts, "question has", "questions have");
             warn(format!(
-                "{conflicts} different verdicts in the judge cache; `proofmark cache ls --conflicts` shows them"
+                "{conflicts} different verdicts in the judge cache; `proofmark cache ls` shows them"
             ));
         }
         if let Some((trouble, times)) = &noted.trouble {

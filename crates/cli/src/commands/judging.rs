@@ -159,9 +159,7 @@ impl CacheShelf {
         }
         if noted.conflicts > 0 {
             let conflicts = counted(noted.conflicts, "question has", "questions have");
-            warn(format!(
-                "{conflicts} different verdicts in the judge cache; `proofmark cache ls` shows them"
-            ));
+            warn(format!("{conflicts} different verdicts in the judge cache; `proofmark cache ls` shows them"));
         }
         if let Some((trouble, times)) = &noted.trouble {
             let times = if *times > 1 { format!(" ({} times)", count(*times)) } else { String::new() };
@@ -233,7 +231,7 @@ impl Shelf for CacheShelf {
             Ok(Inserted::Conflict { entry, against }) => {
                 self.note(|noted| noted.conflicts += 1);
                 // What counts for everybody else counts here: a run with a warm cache gives the same bytes.
-                Ok(if judgment.supersedes.is_some() { entry } else { against })
+                Ok(*if judgment.supersedes.is_some() { entry } else { against })
             }
             Err(error) => {
                 self.trouble(&error);

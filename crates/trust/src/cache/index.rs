@@ -173,15 +173,14 @@ impl Contents {
             }
         }
         self.named = named.into_iter().zip(found.into_iter().flatten()).collect();
-        for number in 1..count {
-            if !is_claimed[number] {
-                let (key, flaw) = self.examine(number, place, trust);
-                let unnamed = || {
-                    let detail = format!("shard {}: line {} is not named by the list", place.shard, number + 1);
-                    Flaw::new(IntegrityReason::List, detail)
-                };
-                self.strays.push((number, key, flaw.unwrap_or_else(unnamed)));
-            }
+        let stray = is_claimed.iter().enumerate().take(count).skip(1).filter(|(_, is_claimed)| !**is_claimed);
+        for (number, _) in stray {
+            let (key, flaw) = self.examine(number, place, trust);
+            let unnamed = || {
+                let detail = format!("shard {}: line {} is not named by the list", place.shard, number + 1);
+                Flaw::new(IntegrityReason::List, detail)
+            };
+            self.strays.push((number, key, flaw.unwrap_or_else(unnamed)));
         }
     }
 

@@ -1,3 +1,4 @@
 //! What takes several processes.
 
+#[cfg(test)]
 mod cache;

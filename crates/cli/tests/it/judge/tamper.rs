@@ -1,6 +1,6 @@
 //! Every way to tamper with a warm cache: each is a miss and an event with its reason, and the run's result is right.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use proofmark_artefact::judgment::{Entry, Signed};
 use proofmark_canon::json;
@@ -21,11 +21,11 @@ fn shards(env: &TestEnv) -> Vec<PathBuf> {
 }
 
 /// Head and entries of a shard.
-fn lines(shard: &PathBuf) -> Vec<String> {
+fn lines(shard: &Path) -> Vec<String> {
     std::fs::read_to_string(shard).unwrap().lines().map(ToOwned::to_owned).collect()
 }
 
-fn put(shard: &PathBuf, lines: &[String]) {
+fn put(shard: &Path, lines: &[String]) {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     proofmark_testkit::tree::put(shard, text);
 }
@@ -134,7 +134,7 @@ fn every_field_of_an_entry_is_under_the_signature() {
 fn what_is_done_to_the_files_of_a_cache_is_found() {
     let env = warm();
     let all = shards(&env);
-    let [first, second] = [&all[0], &all[1]].map(lines);
+    let [first, second] = [&all[0], &all[1]].map(|shard| lines(shard));
 
     put(&all[0], &[first[0].clone(), second[1].clone()]);
     put(&all[1], &[second[0].clone(), first[1].clone()]);
@@ -203,7 +203,7 @@ fn an_entry_cannot_be_replayed_under_another_task() {
     let env = warm();
     let all = shards(&env);
     let (good, bad) = {
-        let verdict = |shard: &PathBuf| -> String {
+        let verdict = |shard: &Path| -> String {
             let entry: Entry = serde_json::from_str(&lines(shard)[1]).unwrap();
             entry.judgment.said.verdict
         };

@@ -83,7 +83,10 @@ fn an_id_that_is_not_the_telemetrys_is_found_wherever_it_is() {
         ids.swap(a, b);
         found(
             ids,
-            &format!("request id {} of model `echo` is `req_{b:05}`, but telemetry.jsonl has `req_{a:05}` there", a + 1),
+            &format!(
+                "request id {} of model `echo` is `req_{b:05}`, but telemetry.jsonl has `req_{a:05}` there",
+                a + 1
+            ),
         );
     }
     // With one more or one less the number in report.md is another one too, which rung 1 finds; so it is made right here.
@@ -101,7 +104,8 @@ fn an_id_that_is_not_the_telemetrys_is_found_wherever_it_is() {
         let listed = ids.len();
         write_sidecar(&dir, &block, ids.into_iter());
         let (_, shown) = climb_two(&dir);
-        let want = format!("model `echo` has {listed} request ids, but telemetry.jsonl has 5000 answered calls with one");
+        let want =
+            format!("model `echo` has {listed} request ids, but telemetry.jsonl has 5000 answered calls with one");
         assert!(shown.contains(&want), "{shown}");
         assert_eq!(shown.matches("FAIL  ").count(), 1, "{shown}");
     }

@@ -173,8 +173,8 @@ impl Contents {
             }
         }
         self.named = named.into_iter().zip(found.into_iter().flatten()).collect();
-        for number in 1..count {
-            if !is_claimed[number] {
+        for (number, is_claimed) in is_claimed.into_iter().enumerate() {
+            if !is_claimed {
                 let (key, flaw) = self.examine(number, place, trust);
                 let unnamed = || {
                     let detail = format!("shard {}: line {} is not named by the list", place.shard, number + 1);

@@ -19,7 +19,7 @@ pub enum Inserted {
     /// This one, which is there, says the same; it was not added.
     Same(Entry),
     /// It was added, and says something else than the one that counted so far.
-    Conflict { entry: Entry, against: Entry },
+    Conflict { entry: Entry, against: Box<Entry> },
 }
 
 /// What an insertion does to the memory of what was seen.
@@ -95,7 +95,7 @@ impl Cache {
                 let canonical = entry.judgment.canonical()?;
                 draft.push(key, entry::encode(&entry)?, Believed { entry: entry.clone(), canonical });
                 inserted[at] = Some(match against {
-                    Some(against) => Inserted::Conflict { entry, against },
+                    Some(against) => Inserted::Conflict { entry, against: Box::new(against) },
                     None => Inserted::New(entry),
                 });
             }

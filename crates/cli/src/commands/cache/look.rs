@@ -251,7 +251,7 @@ pub(super) fn show(args: &CacheShowArgs, cache: &Cache, trust: &Trust, settings:
     let view = shard.map(|shard| cache.view(shard)).transpose().map_err(|error| failure(&error))?;
     // By key: what is believed, and what is wrong with the rest.
     let mut found = BTreeMap::<Digest, (Vec<Entry>, Vec<Flaw>)>::new();
-    for view in view {
+    if let Some(view) = view {
         let strays = view.strays.into_iter().filter_map(|(_, key, flaw)| Some((key?, Err(flaw))));
         for (key, entry) in view.held.into_iter().map(|held| (held.key, held.entry)).chain(strays) {
             if key.hex().starts_with(&digits) {

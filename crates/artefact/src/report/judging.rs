@@ -63,7 +63,7 @@ fn rubrics(html: &mut Html, manifest: &Manifest) {
         if scorer.votes > 1 {
             html.raw(", ").text(&counted(scorer.votes.into(), "vote", "votes"));
         }
-        html.raw("</td><td><code>").text(&scorer.rubric.to_string()[..19]).raw("</code></td>");
+        html.raw("</td><td><code>").text(&scorer.rubric.to_string()[..15]).raw("</code></td>");
         match &scorer.calibration {
             None => html.raw("<td class=\"bad\">not calibrated: nothing is known of it</td>"),
             Some(note) if note.fits => html.raw("<td>").text(&note.text).raw("</td>"),

@@ -114,6 +114,9 @@ fn header(html: &mut Html, manifest: &Manifest, summary: &Summary, selection: &S
     if !summary.comparisons.is_empty() {
         html.raw("<a href=\"#differences\">Differences</a>");
     }
+    if summary.judging.is_some() {
+        html.raw("<a href=\"#judging\">Judging</a>");
+    }
     html.raw("<a href=\"#tasks\">Tasks</a>");
     if !selection.errors.is_empty() {
         html.raw("<a href=\"#errors\">Errors</a>");

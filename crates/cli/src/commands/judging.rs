@@ -231,7 +231,7 @@ impl Shelf for CacheShelf {
             Ok(Inserted::Conflict { entry, against }) => {
                 self.note(|noted| noted.conflicts += 1);
                 // What counts for everybody else counts here: a run with a warm cache gives the same bytes.
-                Ok(*if judgment.supersedes.is_some() { entry } else { against })
+                Ok(if judgment.supersedes.is_some() { entry } else { *against })
             }
             Err(error) => {
                 self.trouble(&error);

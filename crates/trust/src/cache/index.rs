@@ -173,16 +173,6 @@ impl Contents {
             }
         }
         self.named = named.into_iter().zip(found.into_iter().flatten()).collect();
-<<<<<<< HEAD
-        let stray = is_claimed.iter().enumerate().take(count).skip(1).filter(|(_, is_claimed)| !**is_claimed);
-        for (number, _) in stray {
-            let (key, flaw) = self.examine(number, place, trust);
-            let unnamed = || {
-                let detail = format!("shard {}: line {} is not named by the list", place.shard, number + 1);
-                Flaw::new(IntegrityReason::List, detail)
-            };
-            self.strays.push((number, key, flaw.unwrap_or_else(unnamed)));
-=======
         for (number, is_claimed) in is_claimed.into_iter().enumerate() {
             if !is_claimed {
                 let (key, flaw) = self.examine(number, place, trust);
@@ -192,7 +182,6 @@ impl Contents {
                 };
                 self.strays.push((number, key, flaw.unwrap_or_else(unnamed)));
             }
->>>>>>> cache
         }
     }
 

@@ -19,11 +19,7 @@ pub enum Inserted {
     /// This one, which is there, says the same; it was not added.
     Same(Entry),
     /// It was added, and says something else than the one that counted so far.
-<<<<<<< HEAD
-    Conflict { entry: Box<Entry>, against: Box<Entry> },
-=======
     Conflict { entry: Entry, against: Box<Entry> },
->>>>>>> cache
 }
 
 /// What an insertion does to the memory of what was seen.
@@ -99,11 +95,7 @@ impl Cache {
                 let canonical = entry.judgment.canonical()?;
                 draft.push(key, entry::encode(&entry)?, Believed { entry: entry.clone(), canonical });
                 inserted[at] = Some(match against {
-<<<<<<< HEAD
-                    Some(against) => Inserted::Conflict { entry: Box::new(entry), against: Box::new(against) },
-=======
                     Some(against) => Inserted::Conflict { entry, against: Box::new(against) },
->>>>>>> cache
                     None => Inserted::New(entry),
                 });
             }

@@ -114,6 +114,11 @@ fn first_rung(look: &Look<'_>, run: &Path, root: Option<&Path>) -> (Climb, Optio
         cache: Some(look.cache.unwrap_or(look.folder).to_owned()),
     };
     let mut inputs = climb_inputs(&target, &options);
+    if look.root.is_none() {
+        for check in &mut inputs.climb.checks {
+            check.check = check.check.replace(" in the work tree", " in the package");
+        }
+    }
     let is_open = inputs.climb.answer == Answer::CannotCheck && inputs.outcome.error.is_none();
     if is_open && inputs.sidecar.is_some() {
         for check in &mut inputs.climb.checks {

@@ -68,12 +68,12 @@ fn files(metadata: &Metadata, has_results: bool) -> String {
 }
 
 fn checks(key: &PublicKey) -> String {
-    let fingerprint = key.fingerprint();
+    let (fingerprint, pem) = (key.fingerprint(), key.to_pem());
     format!(
         r#"## How to check it
 
-The signer's key is `{fingerprint}`. Compare that with what the signer tells you elsewhere: whoever makes a package can put
-any key beside it.
+The signer's key is `{fingerprint}`. Compare that with what the signer tells you elsewhere: whoever makes a package can
+put any key beside it.
 
 With Proofmark, offline:
 
@@ -90,7 +90,8 @@ echo "submitter namespaces=\"{NAMESPACE}\" $(cat attestations/signer.pub)" > all
 ssh-keygen -Y verify -f allowed_signers -I submitter -n {NAMESPACE} -s attestations/package.json.sig < package.json
 
 # cosign
-ssh-keygen -e -m pkcs8 -f attestations/signer.pub > signer.pem   # or `proofmark keys export submitter --form pem`
+cat > signer.pem <<'EOF'
+{pem}EOF
 cosign verify-blob-attestation --key signer.pem --bundle attestations/run.sigstore.json \
   --type {EVAL_RUN} --insecure-ignore-tlog package.json
 

@@ -18,7 +18,7 @@ use proofmark_artefact::package::predicate::Predicate;
 use proofmark_artefact::package::verdict::{AuditVerdict, PackageFacts, SignerFacts, VERDICT_VERSION};
 use proofmark_artefact::package::{Inputs, Stage, Verdict, names};
 use proofmark_artefact::replay::{Answer, Status};
-use proofmark_artefact::verify::{Check, Demand};
+use proofmark_artefact::verify::{Check, Demand, Rung};
 use proofmark_run::ladder::Commands;
 use proofmark_trust::policy::Trust;
 
@@ -165,7 +165,9 @@ fn audit(look: &Look<'_>, predicate: &Predicate, how: &Verification<'_>, reached
     let (is_same, sealed) = derived::compare_audit(look.folder, &report, predicate, &mut stage);
     let attestation = report.attestation;
     derived::check_allowances(look.folder, predicate, &attestation, how.allowed, &mut stage);
-    if reached < predicate.reached && how.root.is_none() && how.demand.rung().number() >= predicate.reached {
+    // With other inputs, or when less was asked for, it may well be less.
+    let is_comparable = how.root.is_none() && how.demand.rung() >= Rung::Scores;
+    if predicate.reached > Rung::Scores.number() || (is_comparable && reached != predicate.reached) {
         let note = format!("the signer says rung {}, this is rung {reached}", predicate.reached);
         stage.push(Check::of(names::BUNDLE, "rung that the signer reached", Status::Fail).note(note));
     }

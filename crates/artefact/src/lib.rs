@@ -12,7 +12,7 @@
 //! - [`export`] runs in the forms that others take.
 //! - [`replay`] whether the inputs that a witness names are the ones that are there.
 //! - [`scored`] what scoring given outputs came to.
-//! - [`audit`] what an audit reports.
+//! - [`audit`] what an audit reports; [`package`] what a sealed package holds and what is said about one.
 //! - [`verify`] the ladder: how far a stranger can trust a run.
 //! - [`schema`] the JSON Schemas of all of these.
 //! - [`spill`] sorting and duplicates in flat memory.
@@ -35,6 +35,7 @@ pub mod judgment;
 pub mod lookup;
 pub mod manifest;
 pub mod number;
+pub mod package;
 pub mod path;
 pub mod picture;
 pub mod rebuild;

@@ -66,7 +66,7 @@ impl Published {
 }
 
 /// One line a schema.
-const PUBLISHED: [Published; 14] = [
+const PUBLISHED: [Published; 18] = [
     Published { name: "suite", version: 1, title: "Proofmark suite", root: of_input::<crate::suite::config::Suite> },
     Published {
         name: "record",
@@ -145,6 +145,30 @@ const PUBLISHED: [Published; 14] = [
         version: crate::audit::AUDIT_VERSION,
         title: "Proofmark's audit-report.json, and what `proofmark audit --format json` prints",
         root: of_output::<crate::audit::Report>,
+    },
+    Published {
+        name: "package",
+        version: crate::package::PACKAGE_VERSION,
+        title: "package.json of a sealed package",
+        root: of_output::<crate::package::Contents>,
+    },
+    Published {
+        name: "package-metadata",
+        version: crate::package::METADATA_VERSION,
+        title: "metadata.json of a sealed package",
+        root: of_output::<crate::package::Metadata>,
+    },
+    Published {
+        name: "eval-run",
+        version: crate::package::predicate::PREDICATE_VERSION,
+        title: "What the signer of a package says: the predicate of its in-toto statement",
+        root: of_output::<crate::package::Predicate>,
+    },
+    Published {
+        name: "verify-package",
+        version: crate::package::verdict::VERDICT_VERSION,
+        title: "What `proofmark verify PACKAGE --format json` prints",
+        root: of_output::<crate::package::Verdict>,
     },
 ];
 
@@ -312,7 +336,8 @@ mod tests {
         let files =
             ["suite", "record", "trajectory", "manifest", "summary", "telemetry", "replay", "calibration", "trust"];
         let printed = ["diff", "score", "verify-replay", "verify", "audit-report"];
-        assert_eq!(names(), [&files[..], &printed[..]].concat());
+        let packages = ["package", "package-metadata", "eval-run", "verify-package"];
+        assert_eq!(names(), [&files[..], &printed[..], &packages[..]].concat());
         for name in names() {
             let first = text(name).unwrap();
             assert_eq!(Some(&first), text(name).as_ref());

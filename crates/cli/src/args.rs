@@ -130,6 +130,10 @@ pub enum Command {
     /// Without --rung it goes as far as the evidence allows, up to rung 3. Nothing is written into the run directory,
     /// nothing of the suite is executed without --run-commands, and only --live uses the network.
     ///
+    /// Takes a sealed package too, as a folder or an archive: checks who signed it and whether the trust file believes him,
+    /// that every file is there unchanged and no other, climbs to rung 3 with the inputs in the package, and makes the audit
+    /// again. A signer whom the trust file does not know is no pass.
+    ///
     /// Exits 0 when every rung asked for holds, 1 when a check failed, 2 when it could not be checked.
     Verify(VerifyArgs),
     /// Look for signs that a score was not earned
@@ -145,6 +149,20 @@ pub enum Command {
     ///
     /// Exits 0 when clean, 1 when not (with --strict, also on warnings), 2 when something cannot be read.
     Audit(AuditArgs),
+    /// Seal a run for strangers: one signed package that can be checked offline
+    ///
+    /// Verifies and audits the run first, then writes `submission-<date>-<id>/` and `submission-<date>-<id>.tar` of it: the
+    /// run directory, what the run was fed, the audit report, metadata, a README, a list of all files, and signatures that
+    /// `proofmark verify`, cosign, Python's securesystemslib and ssh-keygen check. Neither is ever written over another one.
+    ///
+    /// Refuses a run that does not verify; and, unless --allow-dirty, one that says it is not submittable (make it with
+    /// `run --submit-intent`), that was started from a work tree with changes or outside of git, or whose audit is not clean.
+    /// What was allowed stands in the package, and every later verification shows it.
+    ///
+    /// The package holds questions, gold answers, and beginnings of what tools returned: think before you publish it.
+    ///
+    /// Exits 1 when the run is refused, 2 when it could not be sealed.
+    Seal(SealArgs),
     /// Print the digest that the contract gives a file
     ///
     /// Structured: SHA-256 of the canonical JSON of what the YAML or JSON says, so that comments, white space and the order
@@ -524,10 +542,10 @@ pub struct DemoArgs {
 
 #[derive(Debug, Args)]
 pub struct DiffArgs {
-    /// The run to compare with
+    /// The run to compare with, or a sealed package
     #[arg(value_name = "A")]
     pub a: PathBuf,
-    /// The run in question
+    /// The run in question, or a sealed package
     #[arg(value_name = "B")]
     pub b: PathBuf,
     /// Exit 1 when there are changes of these kinds (repeatable, or separated by commas)
@@ -604,7 +622,7 @@ pub struct ShowArgs {
 
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// The run directory
+    /// The run directory; or a sealed package, with --out
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
     /// Write the files here instead, whatever the run says of them
@@ -674,7 +692,7 @@ pub struct VerifyReplayArgs {
 
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
-    /// Run directories, reports, sidecars or patterns
+    /// Run directories, reports, sidecars or patterns; or one sealed package
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<String>,
     /// Climb to this rung and no higher, and fail when it cannot be reached
@@ -716,11 +734,89 @@ pub struct VerifyArgs {
     /// How to print the result
     #[arg(long, value_enum, default_value_t = ReplayFormat::Text, value_name = "FORMAT")]
     pub format: ReplayFormat,
+    #[command(flatten)]
+    pub package: VerifyPackageArgs,
+}
+
+/// Options that are about packages alone.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Packages")]
+pub struct VerifyPackageArgs {
+    /// Audit against the dataset's own answers too: JSON or JSON lines, or a split's folder of GAIA
+    #[arg(long, value_name = "DATASET")]
+    pub gold: Option<PathBuf>,
+    /// Accept what the package says was wrong when it was sealed with --allow-dirty
+    #[arg(long)]
+    pub allow_dirty: bool,
+    /// Fail on warnings of the audit too
+    #[arg(long)]
+    pub strict: bool,
+    /// Accept a signer whom the trust file does not know: the signature must fit, whose it is stays open
+    #[arg(long)]
+    pub any_signer: bool,
+    /// Sign the verdict with this key, in the role verifier, when it holds: a name, a fingerprint or a file
+    ///
+    /// Writes an in-toto Simple Verification Result in a Sigstore bundle.
+    #[arg(long, value_name = "KEY", requires = "output")]
+    pub attest: Option<String>,
+    /// Where to write the signed verdict
+    #[arg(short, long, value_name = "FILE", requires = "attest")]
+    pub output: Option<PathBuf>,
+    /// When the verdict was signed, RFC 3339 in UTC [default: now]
+    #[arg(long, value_name = "TIME", requires = "attest")]
+    pub signed_at: Option<String>,
+    /// Read the key's passphrase from this file
+    #[arg(long, value_name = "FILE", requires = "attest")]
+    pub passphrase_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct SealArgs {
+    /// The run directory
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Sign with this key: a name, a fingerprint or a file [default: your key with the role submitter]
+    #[arg(long, value_name = "KEY")]
+    pub key: Option<String>,
+    /// The folder to put the package in [default: the current folder]
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// What to call the submission, in the package's README and metadata
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Refuse warnings of the audit too
+    #[arg(long, conflicts_with = "allow_dirty")]
+    pub strict: bool,
+    /// Seal although the run is not submittable, its work tree had changes, or its audit is not clean
+    ///
+    /// It is recorded in the package and shown by every verification, which fails unless --allow-dirty is given there too.
+    #[arg(long)]
+    pub allow_dirty: bool,
+    /// Leave datasets and other inputs out, when they may not be given away
+    ///
+    /// A stranger can then check signatures and files, and reaches rung 2; whoever has the inputs reaches rung 3 with
+    /// `verify --root DIR`. The records still hold the questions and gold answers.
+    #[arg(long)]
+    pub without_inputs: bool,
+    /// Where the paths of the run's inputs start [default: where the witness says]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// When it was signed, RFC 3339 in UTC [default: now]
+    ///
+    /// The same run sealed twice with the same key and time gives the same bytes.
+    #[arg(long, value_name = "TIME")]
+    pub signed_at: Option<String>,
+    /// Read the key's passphrase from this file
+    #[arg(long, value_name = "FILE")]
+    pub passphrase_file: Option<PathBuf>,
+    /// Whose signatures count [default: PROOFMARK_TRUST, or trust.json in PROOFMARK_HOME]
+    #[arg(long, value_name = "FILE")]
+    pub trust: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub struct AuditArgs {
-    /// The run directory
+    /// The run directory, or a sealed package
     #[arg(value_name = "RUN", required_unless_present = "results", conflicts_with = "results")]
     pub run: Option<PathBuf>,
     /// Results of another harness: a JSON object with `results`, a list, or JSON lines

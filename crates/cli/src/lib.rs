@@ -74,6 +74,7 @@ fn dispatch(cli: Cli, settings: &Settings) -> Result<Exit, Failure> {
         Command::Backfill(args) => commands::backfill::run(&args, settings),
         Command::Verify(args) => commands::verify::run(&args, settings),
         Command::Audit(args) => commands::audit::run(&args, settings),
+        Command::Seal(args) => commands::seal::run(&args, settings),
         Command::Hash(args) => commands::hash::run(&args, settings),
         Command::MockProvider(args) => commands::mock_provider::run(args, settings),
         Command::Cache(args) => commands::cache::run(&args, settings),

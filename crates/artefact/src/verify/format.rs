@@ -91,7 +91,7 @@ fn one(out: &mut String, outcome: &Outcome, palette: Palette) {
     let _ = writeln!(out, "  does not prove: {}", visible(&outcome.does_not_prove));
 }
 
-fn check_text(out: &mut String, check: &Check, palette: Palette) {
+pub(crate) fn check_text(out: &mut String, check: &Check, palette: Palette) {
     let word = format!("{:<4}", check.status.word());
     let _ = write!(out, "  {}  ", paint(&word, check.status, palette));
     if let Some(file) = &check.file {

@@ -1,20 +1,16 @@
 //! `proofmark audit`.
 
-use std::path::Path;
-
 use proofmark_artefact::audit::format::{self, Palette};
 use proofmark_artefact::audit::{Attestation, Report};
 use proofmark_artefact::store::{RunDir, names, write_atomic};
-use proofmark_artefact::suite::resolve::Overrides;
 use proofmark_artefact::verify::artefacts::suite_root;
 use proofmark_artefact::witness::Sidecar;
 use proofmark_audit::{AuditError, Foreign, Options, Policy, Reveal, audit_results, audit_run};
 use proofmark_canon::Value;
-use proofmark_model::Surroundings;
-use proofmark_run::ready::{ModelUse, Ready, World};
 use proofmark_run::rescore::{self, FindingKind, Rescored};
 
 use crate::args::{AuditArgs, AuditFormat};
+use crate::commands::package::{Place, place_of};
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 use crate::signing::load_trust;
@@ -31,8 +27,9 @@ pub(crate) fn run(args: &AuditArgs, settings: &Settings) -> Result<Exit, Failure
     };
     let report = match (&args.run, &args.results) {
         (Some(run), _) => {
-            let rescored = score_again(run, args, settings)?;
-            audit_run(run, &options, rescored.as_ref()).map_err(failed)?
+            let place = place_of(run, settings)?;
+            let rescored = score_again(&place, args, settings)?;
+            audit_run(place.run(), &options, rescored.as_ref()).map_err(failed)?
         }
         (None, Some(results)) => {
             let files = Foreign {
@@ -57,7 +54,7 @@ pub(crate) fn run(args: &AuditArgs, settings: &Settings) -> Result<Exit, Failure
     Ok(exit(&report.attestation, args.strict))
 }
 
-const HINT: &str = "name a run directory, or results of another harness with `--results FILE`";
+const HINT: &str = "name a run directory or a package, or results of another harness with `--results FILE`";
 
 fn exit(attestation: &Attestation, strict: bool) -> Exit {
     let holds = if strict { attestation.strict_clean } else { attestation.clean };
@@ -80,30 +77,19 @@ fn render(args: &AuditArgs, settings: &Settings, report: &Report) -> Result<Stri
 
 /// Makes every record of a run again, where its suite can be loaded. Without one, or with another one, the audit scores
 /// again what the records themselves allow.
-fn score_again(run: &Path, args: &AuditArgs, settings: &Settings) -> Result<Option<Rescored>, Failure> {
+fn score_again(place: &Place, args: &AuditArgs, settings: &Settings) -> Result<Option<Rescored>, Failure> {
+    let run = place.run();
     let dir = RunDir::open(run).map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
     let recorded = || {
         let sidecar = Sidecar::read(&dir.file(names::REPLAY)).ok()?;
+        if let Some(inputs) = place.inputs() {
+            return suite_root(run, &sidecar, &inputs);
+        }
         let root = sidecar.parse().ok()?.get("root").and_then(Value::as_str).map(ToOwned::to_owned)?;
         suite_root(run, &sidecar, &run.join(root))
     };
     let Some(root) = args.root.clone().or_else(recorded) else { return Ok(None) };
-    let hub = settings.hub().map(|mut hub| {
-        hub.offline = true;
-        hub
-    });
-    let world = World {
-        root: Some(root),
-        hub,
-        scratch: None,
-        offline: proofmark_model::offline::Behaviour::default(),
-        program_path: settings.program_path(),
-        surroundings: Surroundings::none(),
-        models: ModelUse::Named,
-        judges: ModelUse::Named,
-        tools: settings.tool_world(),
-    };
-    let Ok(ready) = Ready::load(&dir.file(names::CONFIG), &Overrides::default(), &world) else { return Ok(None) };
+    let Ok(ready) = place.load(&root, settings) else { return Ok(None) };
     let options = rescore::Options { run_commands: args.run_commands };
     let trust = load_trust(settings, None)?;
     let Ok(rescored) = rescore::check(ready, run, options, &trust, &|_, _| {}) else { return Ok(None) };

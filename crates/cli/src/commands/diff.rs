@@ -9,13 +9,15 @@ use proofmark_artefact::store::RunDir;
 use proofmark_artefact::yaml::suggest;
 
 use crate::args::{DiffArgs, DiffFormat};
+use crate::commands::package::place_of;
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 use crate::ui::style::Style;
 
 pub(crate) fn run(args: &DiffArgs, settings: &Settings) -> Result<Exit, Failure> {
     let gates = gates(args)?;
-    let (a, b) = (open(&args.a)?, open(&args.b)?);
+    let (a_place, b_place) = (place_of(&args.a, settings)?, place_of(&args.b, settings)?);
+    let (a, b) = (open(a_place.run())?, open(b_place.run())?);
     let keep = if args.all { Keep::All } else { Keep::First(args.limit) };
     let options = Options { tolerance: args.tolerance, keep, ..Options::default() };
     let comparison = diff(&a, &b, &options).map_err(|error| Failure::from_error(&error).hint(error.hint()))?;

@@ -8,11 +8,17 @@ use proofmark_artefact::witness::pins;
 use proofmark_canon::Digest;
 
 use crate::args::ReportArgs;
+use crate::commands::package::place_of;
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 
 pub(crate) fn run(args: &ReportArgs, settings: &Settings) -> Result<Exit, Failure> {
-    let dir = RunDir::open(&args.dir).map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
+    let place = place_of(&args.dir, settings)?;
+    if place.is_package() && args.out.is_none() {
+        return Err(Failure::new(format!("`{}` is a sealed package, in which nothing is written", args.dir.display()))
+            .hint("say where the files go: `--out DIR`".to_owned()));
+    }
+    let dir = RunDir::open(place.run()).map_err(|error| Failure::from_error(&error).hint(error.hint()))?;
     let hint = format!("`proofmark validate {}` lists everything that is wrong with the run", args.dir.display());
     let rebuilt = rebuild(&dir).map_err(|error| Failure::from_error(&error).hint(hint.clone()))?;
     if let Some(out) = &args.out {

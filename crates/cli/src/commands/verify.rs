@@ -21,9 +21,10 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 
 use super::run::{ready_failure, stop_on_interrupt};
-use super::verify_replay;
+use super::{verify_package, verify_replay};
 use crate::args::{ReplayFormat, VerifyArgs};
 use crate::commands::judging;
+use crate::commands::package::is_package;
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 use crate::ui::progress::{Bar, Counted};
@@ -33,9 +34,13 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub(crate) fn run(args: &VerifyArgs, settings: &Settings) -> Result<Exit, Failure> {
     let demand = demand(args)?;
-    // Signed packages will be told apart here, and unpacked to a run directory.
+    if args.paths.iter().any(|path| is_package(Path::new(path))) {
+        return verify_package::run(args, demand, settings);
+    }
+    verify_package::refuse_options(args)?;
     let targets = locate(&args.paths).map_err(|error| {
-        Failure::from_error(&error).hint("name a run directory, its report, its sidecar or a pattern".to_owned())
+        Failure::from_error(&error)
+            .hint("name a run directory, its report, its sidecar, a pattern or a package".to_owned())
     })?;
     let climber = Climber {
         args,

@@ -52,6 +52,8 @@ mod resume;
 #[cfg(test)]
 mod score;
 #[cfg(test)]
+mod seal;
+#[cfg(test)]
 mod show;
 #[cfg(test)]
 mod strictness;

@@ -1,0 +1,238 @@
+//! A staged folder turned to a package: what is said of it, the list of its files, and the signatures over that.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use proofmark_artefact::audit::{Report, format as audit_format};
+use proofmark_artefact::export::gaia::{Choice, ExportError, export};
+use proofmark_artefact::manifest::Harness;
+use proofmark_artefact::package::names::{
+    AUDIT, BUNDLE, CONTENTS, INPUTS, METADATA, README, RESULTS, RUN, SIGNER, SIGNING, SSH_SIGNATURE,
+};
+use proofmark_artefact::package::{
+    Contents, EVAL_RUN, FileEntry, FileRole, Metadata, PACKAGE_FORMAT, PACKAGE_VERSION, Predicate, names,
+};
+use proofmark_artefact::path::RelPath;
+use proofmark_artefact::store::{AtomicFile, OpenError, RunDir, digest_file, names as run_names, write_atomic};
+use proofmark_artefact::summary::Summary;
+use proofmark_artefact::witness::Block;
+use proofmark_canon::json::{self, EncodeError};
+use proofmark_canon::{Digest, RunId, to_vec};
+use proofmark_trust::bundle::{Bundle, BundleError};
+use proofmark_trust::dsse::{Envelope, IN_TOTO};
+use proofmark_trust::key::{PrivateKey, PublicKey};
+use proofmark_trust::sshsig::{NAMESPACE, SshSignature};
+use proofmark_trust::statement::{Statement, StatementError};
+
+use crate::metadata::{Said, describe};
+use crate::readme::render;
+
+/// What to seal, and how.
+#[derive(Debug)]
+pub struct Order<'a> {
+    pub said: Said,
+    pub report: &'a Report,
+    /// The rung that the run in the folder reaches.
+    pub reached: u8,
+    /// RFC 3339 in UTC.
+    pub signed_at: String,
+}
+
+/// A package that was made.
+#[derive(Debug)]
+pub struct Sealed {
+    pub run_id: RunId,
+    pub files: u64,
+    pub bytes: u64,
+    /// Of `package.json`.
+    pub digest: Digest,
+    /// Why there are no results for a leaderboard, when the suite has some.
+    pub no_results: Option<String>,
+}
+
+/// The folder cannot be sealed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SealError {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error("cannot write `{name}`")]
+    Write { name: &'static str, source: io::Error },
+    #[error("cannot read `{path}`")]
+    Read { path: PathBuf, source: io::Error },
+    #[error("the results cannot be exported")]
+    Export(#[source] ExportError),
+    #[error("`{0}` is no name that every system can have")]
+    Name(String),
+    #[error("`{0}` is not an ordinary file")]
+    NotAFile(PathBuf),
+    #[error("something has no canonical form")]
+    Encode(#[from] EncodeError),
+    #[error("the statement cannot be made")]
+    Statement(#[from] StatementError),
+    #[error("the bundle cannot be made")]
+    Bundle(#[from] BundleError),
+}
+
+/// What of a run says what it is.
+#[derive(Debug)]
+pub(crate) struct About {
+    pub(crate) run: RunDir,
+    pub(crate) summary: Summary,
+    pub(crate) block: Block,
+}
+
+impl About {
+    pub(crate) fn read(folder: &Path) -> Result<Self, OpenError> {
+        let run = RunDir::open(&folder.join(RUN))?;
+        let summary = run.read_json(run_names::SUMMARY)?;
+        let block = run.read_json(run_names::REPLAY)?;
+        Ok(Self { run, summary, block })
+    }
+
+    pub(crate) fn describe(&self, said: Said) -> Metadata {
+        describe(self.run.manifest(), &self.summary, &self.block, said)
+    }
+}
+
+/// Seals a folder that has `run/` and, unless they are left out, `inputs/`.
+pub fn seal(folder: &Path, order: Order<'_>, key: &PrivateKey) -> Result<Sealed, SealError> {
+    let about = About::read(folder)?;
+    let write = |name: &'static str, bytes: &[u8]| {
+        write_atomic(&folder.join(name), bytes).map_err(|source| SealError::Write { name, source })
+    };
+    write(AUDIT, &audit_format::json(order.report)?)?;
+    let metadata = about.describe(order.said);
+    write(METADATA, &line(&metadata)?)?;
+    let no_results = write_results(folder, &about.run)?;
+    let has_results = folder.join(RESULTS).is_file();
+    write(README, render(&metadata, &key.public(), has_results).as_bytes())?;
+
+    let files = list(folder)?;
+    let bytes = files.iter().map(|file| file.size).sum();
+    let run_id = metadata.run_id;
+    let count = files.len() as u64;
+    let contents = Contents { files, format: PACKAGE_FORMAT.to_owned(), run_id, version: PACKAGE_VERSION };
+    let text = line(&contents)?;
+    let digest = write(CONTENTS, &text)?;
+
+    let predicate = Predicate {
+        allowances: metadata.allowances.clone(),
+        audit: order.report.attestation.clone(),
+        counts: metadata.counts,
+        harness: metadata.harness.clone(),
+        inputs: metadata.inputs,
+        package: digest,
+        reached: order.reached,
+        run_id,
+        sealed_with: metadata.sealed_with.clone(),
+        signed_at: order.signed_at,
+        suite: metadata.suite.clone(),
+    };
+    fs::create_dir_all(folder.join(names::ATTESTATIONS)).map_err(|source| SealError::Write { name: BUNDLE, source })?;
+    write(BUNDLE, &attest(&contents, &digest, &predicate, key)?)?;
+    write(SSH_SIGNATURE, SshSignature::sign(key, NAMESPACE, &text).to_armour().as_bytes())?;
+    write(SIGNER, signer_line(&key.public()).as_bytes())?;
+    Ok(Sealed { run_id, files: count, bytes, digest, no_results })
+}
+
+/// The signed statement about every file.
+fn attest(contents: &Contents, digest: &Digest, predicate: &Predicate, key: &PrivateKey) -> Result<Vec<u8>, SealError> {
+    let subjects = subjects(contents, digest).ok_or_else(|| SealError::Name(CONTENTS.to_owned()))?;
+    let value = json::parse(&to_vec(predicate)?).map_err(|_| SealError::Name(EVAL_RUN.to_owned()))?;
+    let statement = Statement::new(EVAL_RUN, subjects, value)?;
+    Ok(Bundle::new(Envelope::sign(IN_TOTO, statement.to_bytes(), &[key]))?.to_bytes())
+}
+
+/// Every file that a statement is about: those on the list, and the list.
+pub(crate) fn subjects(contents: &Contents, digest: &Digest) -> Option<BTreeMap<String, Digest>> {
+    let mut all = BTreeMap::from([(CONTENTS.to_owned(), *digest)]);
+    for file in &contents.files {
+        all.insert(file.path.to_string(), file.digest()?);
+    }
+    Some(all)
+}
+
+pub(crate) fn signer_line(key: &PublicKey) -> String {
+    format!("{}\n", key.to_ssh_line(""))
+}
+
+/// Canonical JSON and a line end.
+pub(crate) fn line(value: &impl serde::Serialize) -> Result<Vec<u8>, EncodeError> {
+    let mut bytes = to_vec(value)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// Writes what GAIA's leaderboard takes. Returns why there is none, where there are GAIA's questions.
+fn write_results(folder: &Path, run: &RunDir) -> Result<Option<String>, SealError> {
+    let failed = |source| SealError::Write { name: RESULTS, source };
+    let mut file = AtomicFile::create(&folder.join(RESULTS)).map_err(failed)?;
+    match export(run, &Choice::default(), &mut |line| file.write_all(line)) {
+        Ok(_) => file.commit().map(|_| None).map_err(failed),
+        Err(ExportError::NoTask) => Ok(None),
+        Err(error @ (ExportError::Several { .. } | ExportError::SeveralSamples { .. })) => Ok(Some(error.to_string())),
+        Err(error) => Err(SealError::Export(error)),
+    }
+}
+
+/// Every file in a folder with its digest, in the order of their paths; not the list itself and what signs it.
+fn list(folder: &Path) -> Result<Vec<FileEntry>, SealError> {
+    let mut found = BTreeMap::new();
+    walk(folder, "", &mut found)?;
+    let mut files = Vec::with_capacity(found.len());
+    for (name, path) in found {
+        if name == CONTENTS || SIGNING.contains(&name.as_str()) {
+            continue;
+        }
+        let (digest, size) = digest_file(&path).map_err(|source| SealError::Read { path, source })?;
+        let path: RelPath = name.parse().map_err(|_| SealError::Name(name.clone()))?;
+        files.push(FileEntry { role: role_of(path.as_str()), path, sha256: digest.hex(), size });
+    }
+    Ok(files)
+}
+
+fn walk(folder: &Path, prefix: &str, found: &mut BTreeMap<String, PathBuf>) -> Result<(), SealError> {
+    let failed = |source| SealError::Read { path: folder.to_owned(), source };
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name =
+            entry.file_name().into_string().map_err(|name| SealError::Name(name.to_string_lossy().into_owned()))?;
+        let name = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
+        let kind = entry.file_type().map_err(failed)?;
+        if kind.is_dir() {
+            walk(&entry.path(), &name, found)?;
+        } else if kind.is_file() {
+            found.insert(name, entry.path());
+        } else {
+            return Err(SealError::NotAFile(entry.path()));
+        }
+    }
+    Ok(())
+}
+
+/// What a file is, by its place.
+pub(crate) fn role_of(path: &str) -> FileRole {
+    match path.split('/').next().unwrap_or_default() {
+        RUN => FileRole::Run,
+        INPUTS | names::HUB => FileRole::Input,
+        AUDIT => FileRole::Audit,
+        METADATA => FileRole::Metadata,
+        RESULTS => FileRole::Results,
+        _ => FileRole::Readme,
+    }
+}
+
+/// The program that seals.
+pub fn sealer(version: &str) -> Harness {
+    Harness { name: "proofmark".to_owned(), version: version.to_owned() }
+}
+
+/// The name of a package: when it was signed, and the beginning of the run's id.
+pub fn package_name(signed_at: &str, run_id: RunId) -> String {
+    let date: String = signed_at.chars().take(10).collect();
+    let id: String = run_id.to_string().chars().take(12).collect();
+    format!("submission-{date}-{id}")
+}

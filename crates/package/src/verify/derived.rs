@@ -1,0 +1,166 @@
+//! What follows from the run: metadata, results, the audit, and what had to be allowed.
+
+use std::path::Path;
+
+use proofmark_artefact::audit::{Attestation, Report, format as audit_format};
+use proofmark_artefact::export::gaia::{Choice, ExportError, export};
+use proofmark_artefact::package::names::{AUDIT, BUNDLE, METADATA, README, RESULTS};
+use proofmark_artefact::package::predicate::Predicate;
+use proofmark_artefact::package::{Metadata, Stage};
+use proofmark_artefact::replay::Status;
+use proofmark_artefact::store::{MAX_JSON, digest_file, read_bounded};
+use proofmark_artefact::verify::Check;
+use proofmark_canon::{Hasher, json};
+use proofmark_trust::public::MAX_PUBLIC_KEY;
+
+use super::{Allowed, chain};
+use crate::again::without_place;
+use crate::allowances::needed;
+use crate::metadata::Said;
+use crate::readme::render;
+use crate::seal::{About, line};
+
+/// Checks what stands beside the run against the run.
+pub(super) fn check(folder: &Path, predicate: &Predicate, version: &str) -> Stage {
+    let mut stage = Stage::new("derived");
+    let about = match About::read(folder) {
+        Ok(about) => about,
+        Err(error) => {
+            let why = without_place(&chain(&error), folder);
+            stage.settle(METADATA, "follows from the run", Err(why));
+            return stage;
+        }
+    };
+    let metadata = read_metadata(folder);
+    match &metadata {
+        Err(why) => drop(stage.settle(METADATA, "follows from the run", Err(why.clone()))),
+        Ok(metadata) if metadata.sealed_with.version != version => {
+            let note = format!("version {} wrote it", metadata.sealed_with.version);
+            stage.push(Check::of(METADATA, "follows from the run", Status::Skip).note(note));
+        }
+        Ok(metadata) => {
+            let said = Said {
+                allowances: predicate.allowances.clone(),
+                inputs: predicate.inputs,
+                name: metadata.name.clone(),
+                sealed_with: predicate.sealed_with.clone(),
+            };
+            let same = about.describe(said) == *metadata;
+            let result = if same { Ok(()) } else { Err("the run and the statement say something else".to_owned()) };
+            stage.settle(METADATA, "follows from the run", result);
+            stage.settle(README, "follows from the metadata", check_readme(folder, metadata));
+        }
+    }
+    let manifest = about.run.manifest();
+    let is_same = predicate.run_id == manifest.run_id
+        && predicate.suite == manifest.name
+        && predicate.harness == manifest.harness
+        && predicate.counts == about.summary.totals.counts;
+    let result = if is_same { Ok(()) } else { Err("it says something else than the run".to_owned()) };
+    stage.settle(BUNDLE, "says what the run says", result);
+    if let Some(result) = check_results(folder, &about) {
+        stage.settle(RESULTS, "follows from the records", result);
+    }
+    stage
+}
+
+fn read_metadata(folder: &Path) -> Result<Metadata, String> {
+    let bytes = read_bounded(&folder.join(METADATA), MAX_JSON).map_err(|_| "it cannot be read".to_owned())?;
+    let body = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+    let value = json::parse(body).map_err(|error| format!("it is not JSON: {error}"))?;
+    let metadata: Metadata = json::from_value(&value).map_err(|error| error.to_string())?;
+    match line(&metadata) {
+        Ok(canonical) if canonical == bytes => Ok(metadata),
+        _ => Err("it is not canonical JSON and one line end".to_owned()),
+    }
+}
+
+fn check_readme(folder: &Path, metadata: &Metadata) -> Result<(), String> {
+    let unreadable = |_| "it cannot be read".to_owned();
+    let bytes = read_bounded(&folder.join(README), MAX_JSON).map_err(unreadable)?;
+    let signer = folder.join(proofmark_artefact::package::names::SIGNER);
+    let text = read_bounded(&signer, MAX_PUBLIC_KEY).map_err(unreadable)?;
+    let (key, _) =
+        proofmark_trust::key::PublicKey::parse(&String::from_utf8_lossy(&text)).map_err(|error| error.to_string())?;
+    let expected = render(metadata, &key, folder.join(RESULTS).is_file());
+    if expected.as_bytes() == bytes { Ok(()) } else { Err("it says something else".to_owned()) }
+}
+
+/// `None` when there are no results, and need not be.
+fn check_results(folder: &Path, about: &About) -> Option<Result<(), String>> {
+    let path = folder.join(RESULTS);
+    let mut hasher = Hasher::new();
+    let exported = export(&about.run, &Choice::default(), &mut |bytes| {
+        hasher.update(bytes);
+        Ok(())
+    });
+    match (exported, path.is_file()) {
+        (Ok(_), true) => {
+            let expected = hasher.finish();
+            Some(match digest_file(&path) {
+                Ok((digest, _)) if digest == expected => Ok(()),
+                Ok(_) => Err("they are not the answers of the records".to_owned()),
+                Err(error) => Err(error.kind().to_string()),
+            })
+        }
+        (Ok(_), false) => Some(Err("the file is not there, but the run has GAIA's questions".to_owned())),
+        (Err(ExportError::NoTask | ExportError::Several { .. } | ExportError::SeveralSamples { .. }), false) => None,
+        (Err(error), _) => Some(Err(without_place(&chain(&error), folder))),
+    }
+}
+
+/// Holds the sealed report against the one that was made now. Returns whether it is the same, and what it says.
+pub(super) fn compare_audit(
+    folder: &Path,
+    report: &Report,
+    predicate: &Predicate,
+    stage: &mut Stage,
+) -> (bool, Option<Attestation>) {
+    let bytes = read_bounded(&folder.join(AUDIT), MAX_JSON).unwrap_or_default();
+    let value = json::parse(&bytes).ok();
+    let sealed: Option<Report> = value.and_then(|value| json::from_value(&value).ok());
+    let is_same = audit_format::json(report).is_ok_and(|again| again == bytes);
+    let result = match &sealed {
+        _ if is_same => Ok(()),
+        None => Err("it is not an audit report".to_owned()),
+        Some(sealed) if sealed.attestation.clean && !report.attestation.clean => Err(format!(
+            "it says clean, but the run is not: {}",
+            [&report.attestation.critical_failures[..], &report.attestation.skipped[..]].concat().join(", ")
+        )),
+        Some(_) => Err("auditing the run gives another report".to_owned()),
+    };
+    stage.settle(AUDIT, "is what the audit gives", result);
+    let is_said = predicate.audit == report.attestation;
+    let result = if is_said { Ok(()) } else { Err("it says something else of the audit".to_owned()) };
+    stage.settle(BUNDLE, "says what the audit comes to", result);
+    (is_same, sealed.map(|sealed| sealed.attestation))
+}
+
+/// What spoke against sealing: all of it must be said, and then it is for the verifier to accept it.
+pub(super) fn check_allowances(
+    folder: &Path,
+    predicate: &Predicate,
+    audit: &Attestation,
+    allowed: Allowed,
+    stage: &mut Stage,
+) {
+    let Ok(about) = About::read(folder) else { return };
+    let needed = needed(&about.block, audit);
+    if needed != predicate.allowances {
+        let hidden: Vec<&str> =
+            needed.iter().filter(|one| !predicate.allowances.contains(one)).map(|one| one.reason.as_str()).collect();
+        let why = match hidden.is_empty() {
+            false => format!("it does not say: {}", hidden.join("; ")),
+            true => "it says that something was let pass which was not wrong".to_owned(),
+        };
+        stage.settle(BUNDLE, "says what was let pass", Err(why));
+    }
+    for allowance in &predicate.allowances {
+        let name = format!("fit to be submitted: {}", allowance.kind.as_str());
+        let (status, more) = match allowed {
+            Allowed::Refuse => (Status::Fail, "; sealed with --allow-dirty, accept it with --allow-dirty"),
+            Allowed::Accept => (Status::Skip, ""),
+        };
+        stage.push(Check::of(BUNDLE, name, status).note(format!("{}{more}", allowance.reason)));
+    }
+}

@@ -140,8 +140,8 @@ pub(super) fn folded(name: &str) -> Cow<'_, str> {
         };
     }
     let decomposed = DecomposingNormalizerBorrowed::new_nfd();
-    // Up and down again joins what only one of them would: `ß` with `ss`, the long s with `s`.
-    let lower = decomposed.normalize(name).to_uppercase().to_lowercase();
+    // Down, up and down again joins what one of them would not: `ẞ` and `ß` with `ss`, the long s with `s`.
+    let lower = decomposed.normalize(name).to_lowercase().to_uppercase().to_lowercase();
     // A final sigma is lower case already and differs from the other one.
     Cow::Owned(decomposed.normalize(&lower.replace('ς', "σ")).into_owned())
 }

@@ -1,6 +1,6 @@
 //! Archives of enemies: each is refused for what it is, soon, and before anything is written.
 
-use std::io::{Cursor, Write as _};
+use std::io::{self, Cursor, Read, Seek, SeekFrom, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -307,6 +307,76 @@ fn nothing_is_written_when_one_file_is_not_admitted() {
     assert_eq!((error.code(), error.to_string().as_str()), ("unlisted", "`b/c` is refused: it is not listed"));
     assert_eq!(asked, [("a".to_owned(), 512), ("b/c".to_owned(), 7)]);
     assert_eq!(tree(into.path()).len(), 0);
+}
+
+/// An archive that is another one the second time it is read.
+struct Fickle {
+    now: Cursor<Vec<u8>>,
+    then: Option<Vec<u8>>,
+    begun: u8,
+}
+
+impl Read for Fickle {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.now.read(buffer)
+    }
+}
+
+impl Seek for Fickle {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.begun += u8::from(to == SeekFrom::End(0));
+        if self.begun == 2
+            && let Some(then) = self.then.take()
+        {
+            self.now = Cursor::new(then);
+        }
+        self.now.seek(to)
+    }
+}
+
+#[test]
+fn what_was_not_checked_is_not_written() {
+    for (entries, want) in [
+        (vec![entry(b'0', b"top/a", &[b'a'; BLOCK]), file("top/b/c")], "opened"),
+        (vec![file("top/../../evil")], "traversal"),
+        (vec![file("top/a"), file("top/b/c")], "changed"),
+        (vec![file("top/new")], "changed"),
+        (vec![entry(b'0', b"top/a", &[b'a'; BLOCK])], "changed"),
+        (vec![entry(b'0', b"top/a", &[b'a'; BLOCK]), file("top/b/c"), file("top/d")], "changed"),
+        (vec![entry(b'0', b"other/a", &[b'a'; BLOCK]), file("other/b/c")], "changed"),
+    ] {
+        let base = tempfile::tempdir().unwrap();
+        let into = base.path().join("into");
+        std::fs::create_dir(&into).unwrap();
+        let mut source = Fickle { now: Cursor::new(good()), then: Some(archive(&entries)), begun: 0 };
+        let outcome = extract(&mut source, Path::new("p.tar"), &into, &Limits::default(), |_, _| Ok(()));
+        assert_eq!(outcome.err().map_or("opened", |error| error.code()), want);
+        let allowed = ["into/", "into/a", "into/b/", "into/b/c"];
+        assert!(tree(base.path()).iter().all(|name| allowed.contains(&name.as_str())));
+    }
+}
+
+#[test]
+fn a_disk_that_fails_is_no_refusal() {
+    struct Failing(Cursor<Vec<u8>>);
+    impl Read for Failing {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if self.0.position() > 3 { Err(io::Error::other("bad sector")) } else { self.0.read(&mut buffer[..4]) }
+        }
+    }
+    impl Seek for Failing {
+        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+            self.0.seek(to)
+        }
+    }
+    for bytes in [good(), frame(20, &good())] {
+        let into = tempfile::tempdir().unwrap();
+        let mut source = Failing(Cursor::new(bytes));
+        let outcome = extract(&mut source, Path::new("p.tar"), into.path(), &Limits::default(), |_, _| Ok(()));
+        let error = outcome.unwrap_err();
+        assert_eq!((error.code(), error.is_refusal()), ("io", false), "{error}");
+        assert_eq!(error.to_string(), "cannot read `p.tar`");
+    }
 }
 
 /// What an enemy does to an archive.

@@ -155,8 +155,8 @@ pub(super) fn checksum(block: &Block) -> u32 {
     let mut counted = *block;
     put(&mut counted, CHECKSUM.0, &[b' '; CHECKSUM.1]);
     let mut sum = 0;
-    for byte in counted {
-        sum += u32::from(byte);
+    for byte in &counted {
+        sum += u32::from(*byte);
     }
     sum
 }

@@ -144,6 +144,10 @@ fn look_at_run(folder: &Path, predicate: &Predicate, how: &Verification<'_>, ver
     let (stage, audit) = audit(&look, predicate, how, verdict.reached);
     verdict.stages.push(stage);
     verdict.audit = audit;
+    if predicate.sealed_with.version != how.version {
+        let gap = "the README, and the audit report byte for byte: another version of Proofmark sealed the package";
+        verdict.gaps.push(gap.to_owned());
+    }
     if predicate.inputs == Inputs::LeftOut && how.root.is_none() {
         verdict
             .gaps

@@ -150,8 +150,13 @@ fn a_package_of_another_version_is_read_and_what_cannot_be_compared_is_said() {
     sign_again(&env, &package, &key, |predicate| predicate["sealed_with"]["version"] = json!("0.0.1"));
     verify(&env, &package, &[]).expect(0).says(&[
         "skip  audit-report.json: is what the audit gives: auditing the run gives another report; version 0.0.1 made it",
-        "skip  metadata.json: follows from the run: version 0.0.1 wrote it",
+        "skip  README.md: follows from the metadata: version 0.0.1 wrote it",
+        "left open: the README, and the audit report byte for byte",
     ]);
+    // That is no way to say something else of the run.
+    env.put(&metadata, env.text(&metadata).replace("\"voting_attempts\":1", "\"voting_attempts\":3"));
+    sign_again(&env, &package, &key, |_| {});
+    verify(&env, &package, &[]).expect(1).says(&["FAIL  metadata.json: follows from the run"]);
 }
 
 #[test]

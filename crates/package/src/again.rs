@@ -172,3 +172,19 @@ fn score_again(look: &Look<'_>) -> Option<Rescored> {
     let is_other = rescored.findings.iter().any(|finding| finding.kind == FindingKind::OtherSuite);
     (!is_other).then_some(rescored)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_says_nothing_of_the_folder_it_is_about() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("p");
+        std::fs::create_dir(&folder).unwrap();
+        let text = format!("cannot read `{}/run/x`", folder.display());
+        assert_eq!(without_place(&text, &folder), "cannot read `PACKAGE/run/x`");
+        assert_eq!(without_place("no place", &folder), "no place");
+        assert_eq!(without_place("a/b", Path::new("/")), "a/b");
+    }
+}

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use proofmark_artefact::package::names::{HUB, INPUTS, RUN};
+use proofmark_artefact::package::names::{INPUTS, RUN};
 use proofmark_artefact::path::RelPath;
 use proofmark_artefact::replay::hub;
 use proofmark_artefact::store::{OutputName, names};
@@ -114,11 +114,6 @@ fn collect_hub(input: &Input, cache: Option<&Path>, package: &Path) -> Result<()
     Ok(())
 }
 
-/// Where a package keeps files of the hub, for those who look for the folder.
-pub fn hub_folder(package: &Path) -> PathBuf {
-    package.join(HUB)
-}
-
 fn beside(folder: &Path, ending: &str) -> PathBuf {
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     folder.with_file_name(format!("{name}{ending}"))
@@ -150,4 +145,35 @@ fn copy(from: &Path, to: &Path) -> Result<(), CollectError> {
     let mut target = File::create_new(to).map_err(failed)?;
     io::copy(&mut source, &mut target).map_err(failed)?;
     target.sync_all().map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proofmark_artefact::store::write_atomic;
+
+    #[test]
+    fn of_a_run_directory_only_the_planes_and_pictures_go_along() {
+        let (run, package) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let picture = format!("outputs/{}.png", proofmark_canon::Digest::of(b"x").hex());
+        let left = ["bodies/x", "cassette/y", ".proofmark/lock", "notes.txt", "outputs/holiday.png"];
+        for name in ["records.jsonl", "report.md", picture.as_str()].iter().chain(&left) {
+            fs::create_dir_all(run.path().join(name).parent().unwrap()).unwrap();
+            write_atomic(&run.path().join(name), b"x").unwrap();
+        }
+        collect_run(run.path(), package.path()).unwrap();
+        for name in ["records.jsonl", "report.md", picture.as_str()] {
+            assert!(package.path().join(RUN).join(name).is_file(), "{name}");
+        }
+        for name in left {
+            assert!(!package.path().join(RUN).join(name).exists(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_link_in_a_run_directory_is_not_followed() {
+        let (run, package) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::os::unix::fs::symlink("/etc/passwd", run.path().join("records.jsonl")).unwrap();
+        assert!(matches!(collect_run(run.path(), package.path()), Err(CollectError::NotAFile(_))));
+    }
 }

@@ -135,3 +135,15 @@ The time of the signature is the signer's own word.
 fn plain(text: &str) -> String {
     one_line(text, 200).chars().filter(|c| !matches!(c, '`' | '<' | '>' | '[' | ']' | '|' | '*' | '_' | '#')).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_write_markdown() {
+        assert_eq!(plain("a `b` <script>\n# c [x](y) | *d*"), "a b script⏎ c x(y)  d");
+        assert!(plain(&"x".repeat(1000)).chars().count() <= 200);
+        assert!(!plain("a\u{1b}[31mb").contains('\u{1b}'));
+    }
+}

@@ -236,3 +236,44 @@ pub fn package_name(signed_at: &str, run_id: RunId) -> String {
     let id: String = run_id.to_string().chars().take(12).collect();
     format!("submission-{date}-{id}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_is_named_by_its_day_and_its_run() {
+        let run_id: RunId = "00112233445566778899aabbccddeeff".parse().unwrap();
+        assert_eq!(package_name("2026-11-16T10:00:00Z", run_id), "submission-2026-11-16-001122334455");
+    }
+
+    #[test]
+    fn a_file_is_what_its_place_says() {
+        for (path, role) in [
+            ("run/records.jsonl", FileRole::Run),
+            ("inputs/README.md", FileRole::Input),
+            ("hub/datasets/a--b/c/d", FileRole::Input),
+            ("audit-report.json", FileRole::Audit),
+            ("metadata.json", FileRole::Metadata),
+            ("results.jsonl", FileRole::Results),
+            ("README.md", FileRole::Readme),
+        ] {
+            assert_eq!(role_of(path), role, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_list_holds_every_file_once_in_order_and_not_what_signs_it() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["run/b", "run/a", "inputs/x/y", CONTENTS, BUNDLE, SSH_SIGNATURE, SIGNER, README] {
+            fs::create_dir_all(dir.path().join(name).parent().unwrap()).unwrap();
+            write_atomic(&dir.path().join(name), b"1").unwrap();
+        }
+        let files = list(dir.path()).unwrap();
+        let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(paths, ["README.md", "inputs/x/y", "run/a", "run/b"]);
+        assert!(files.iter().all(|file| file.size == 1 && file.digest() == Some(Digest::of(b"1"))));
+        std::os::unix::fs::symlink("/etc/passwd", dir.path().join("run/c")).unwrap();
+        assert!(matches!(list(dir.path()), Err(SealError::NotAFile(_))));
+    }
+}

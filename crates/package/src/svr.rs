@@ -27,7 +27,7 @@ pub enum SvrError {
 }
 
 #[derive(Serialize)]
-struct Result_ {
+struct VerificationResult {
     properties: Vec<String>,
     #[serde(rename = "timeCreated")]
     time_created: String,
@@ -55,7 +55,7 @@ struct PolicyDigest {
 pub fn attest(verdict: &Verdict, at: &str, key: &PrivateKey) -> Result<Vec<u8>, SvrError> {
     let made = |error: &dyn std::error::Error| SvrError::Made(error.to_string());
     let package = verdict.package.as_ref().filter(|_| verdict.answer == Answer::Holds).ok_or(SvrError::DoesNotHold)?;
-    let result = Result_ {
+    let result = VerificationResult {
         properties: properties(verdict),
         time_created: at.to_owned(),
         verifier: Verifier {

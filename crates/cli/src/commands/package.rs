@@ -103,11 +103,14 @@ impl Place {
     }
 }
 
+/// Where nothing is fetched from: a package is looked at offline.
+const NOWHERE: &str = "https://hub.invalid";
+
 /// Loads the suite of a run again. Datasets of the hub come from the package that it is in, else from the cache.
 pub(crate) fn load(run: &Path, root: &Path, package: Option<&Path>, settings: &Settings) -> Result<Ready, String> {
     let hub = match package {
         // What it comes to must not depend on what this machine happens to have.
-        Some(folder) => Some(HubContext::new("", folder)),
+        Some(folder) => Some(HubContext::new(NOWHERE, folder)),
         None => settings.hub(),
     };
     let world = World {

@@ -81,7 +81,7 @@ pub(crate) fn run(args: &SealArgs, settings: &Settings) -> Result<Exit, Failure>
     let written = target.publish(&folder)?;
     let told = Told { sealed: &sealed, signer: &signer, signed_at: &signed_at, outcome: &outcome, inputs };
     settings.print(&told.text(&target, &written, &report.attestation))?;
-    warn(&allowances, &sealed, settings);
+    warn(&allowances, &sealed, &outcome, settings);
     Ok(Exit::Holds)
 }
 
@@ -235,11 +235,16 @@ impl Told<'_> {
     }
 }
 
-fn warn(allowances: &[Allowance], sealed: &Sealed, settings: &Settings) {
+fn warn(allowances: &[Allowance], sealed: &Sealed, outcome: &Outcome, settings: &Settings) {
     let mark = settings.style.stderr.warn("warning: ");
     for allowance in allowances {
         let (kind, reason) = (allowance.kind.as_str(), visible(&allowance.reason));
         settings.print_err(&format!("{mark}sealed although: {kind}: {reason}\n"));
+    }
+    let last = outcome.rungs.last().filter(|climb| climb.answer != Answer::Holds);
+    if let Some(why) = last.and_then(|climb| climb.checks.iter().find_map(|check| check.note.as_ref())) {
+        let stopped = outcome.stopped.as_deref().unwrap_or_default();
+        settings.print_err(&format!("{mark}{stopped}: {}\n", visible(why)));
     }
     if let Some(why) = &sealed.no_results {
         let name = package_names::RESULTS;

@@ -69,7 +69,10 @@ pub(crate) fn run(args: &VerifyArgs, demand: Demand, settings: &Settings) -> Res
     let package = open_package(Path::new(path));
     let verdict = match &package {
         Ok(package) => verify(&package.opened, &how),
-        Err(error) if error.is_refusal() => refuse(&error.to_string(), &how),
+        Err(error) if error.is_refusal() => {
+            let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+            refuse(&format!("{error}{hint}"), &how)
+        }
         Err(error) => return Err(Failure::from_error(error).hint(error.hint().map(str::to_owned))),
     };
     let palette = if settings.style.stdout == Style::Coloured { Palette::Colour } else { Palette::Plain };

@@ -90,10 +90,11 @@ impl<'a, R: Read + Seek> Input<'a, R> {
             self.at += bytes;
             return Ok(true);
         }
-        let mut buffer = vec![0; BUFFER];
+        // No larger than needed: there may be very many small files.
+        let mut buffer = vec![0; bytes.min(BUFFER as u64) as usize];
         let mut left = bytes;
         while left > 0 {
-            let step = left.min(BUFFER as u64) as usize;
+            let step = left.min(buffer.len() as u64) as usize;
             if self.read(&mut buffer[..step])? < step {
                 return Ok(false);
             }

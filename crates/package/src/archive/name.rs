@@ -130,7 +130,8 @@ fn is_reserved(part: &str) -> bool {
     is_one && characters.next().is_none()
 }
 
-/// Returns a form in which names are equal that a file system may take for one: without case, accents decomposed.
+/// Returns a form in which names are equal that a file system may take for one: without case, accents decomposed, and
+/// without the joiners, which HFS+ passes over.
 pub(super) fn folded(name: &str) -> Cow<'_, str> {
     if name.is_ascii() {
         return if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -140,10 +141,14 @@ pub(super) fn folded(name: &str) -> Cow<'_, str> {
         };
     }
     let decomposed = DecomposingNormalizerBorrowed::new_nfd();
-    // Up and down again joins what only one of them would: `ß` with `ss`, the long s with `s`.
-    let lower = decomposed.normalize(name).to_uppercase().to_lowercase();
-    // A final sigma is lower case already and differs from the other one.
-    Cow::Owned(decomposed.normalize(&lower.replace('ς', "σ")).into_owned())
+    // Down, up and down again joins what one of them would not: `ẞ` and `ß` with `ss`, the long s with `s`.
+    let lower = decomposed.normalize(name).to_lowercase().to_uppercase().to_lowercase();
+    let mut plain = lower.replace(['\u{200c}', '\u{200d}'], "");
+    if plain.contains('ς') {
+        // The final sigma is lower case already.
+        plain = plain.replace('ς', "σ");
+    }
+    Cow::Owned(decomposed.normalize(&plain).into_owned())
 }
 
 /// Longer names do not fit the two fields of a ustar header.
@@ -264,6 +269,7 @@ mod tests {
             ("\u{3a3}", "\u{3c2}"),
             ("\u{390}", "\u{3b9}\u{308}\u{301}"),
             ("\u{ac00}", "\u{1100}\u{1161}"),
+            ("re\u{200c}cords", "records"),
         ] {
             assert_eq!(folded(a), folded(b), "{a} {b}");
         }

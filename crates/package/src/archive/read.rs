@@ -160,7 +160,7 @@ impl<'a, R: Read + Seek> Walk<'a, R> {
         let refused = |source| ArchiveError::Name { name: shown(), source };
         let text = std::str::from_utf8(&header.name).map_err(|_| refused(NameError::NotUtf8))?;
         let text = match header.kind {
-            Kind::Folder => text.strip_suffix('/').unwrap_or(text),
+            Kind::Folder if text.len() > 1 => text.strip_suffix('/').unwrap_or(text),
             _ => text,
         };
         // The whole name first: `..` is no folder that all could be in.

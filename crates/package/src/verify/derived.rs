@@ -5,7 +5,7 @@ use std::path::Path;
 use proofmark_artefact::audit::{Attestation, Report, format as audit_format};
 use proofmark_artefact::export::gaia::{Choice, ExportError, export};
 use proofmark_artefact::package::names::{AUDIT, BUNDLE, METADATA, README, RESULTS};
-use proofmark_artefact::package::predicate::Predicate;
+use proofmark_artefact::package::predicate::{Allowance, AllowanceKind, Predicate};
 use proofmark_artefact::package::{Metadata, Stage};
 use proofmark_artefact::replay::Status;
 use proofmark_artefact::store::{MAX_JSON, digest_file, read_bounded};
@@ -34,10 +34,6 @@ pub(super) fn check(folder: &Path, predicate: &Predicate, version: &str) -> Stag
     let metadata = read_metadata(folder);
     match &metadata {
         Err(why) => drop(stage.settle(METADATA, "follows from the run", Err(why.clone()))),
-        Ok(metadata) if metadata.sealed_with.version != version => {
-            let note = format!("version {} wrote it", metadata.sealed_with.version);
-            stage.push(Check::of(METADATA, "follows from the run", Status::Skip).note(note));
-        }
         Ok(metadata) => {
             let said = Said {
                 allowances: predicate.allowances.clone(),
@@ -48,7 +44,13 @@ pub(super) fn check(folder: &Path, predicate: &Predicate, version: &str) -> Stag
             let same = about.describe(said) == *metadata;
             let result = if same { Ok(()) } else { Err("the run and the statement say something else".to_owned()) };
             stage.settle(METADATA, "follows from the run", result);
-            stage.settle(README, "follows from the metadata", check_readme(folder, metadata));
+            // What another version wrote for people was written in other words.
+            if predicate.sealed_with.version == version {
+                stage.settle(README, "follows from the metadata", check_readme(folder, metadata));
+            } else {
+                let note = format!("version {} wrote it", predicate.sealed_with.version);
+                stage.push(Check::of(README, "follows from the metadata", Status::Skip).note(note));
+            }
         }
     }
     let manifest = about.run.manifest();
@@ -110,29 +112,45 @@ fn check_results(folder: &Path, about: &About) -> Option<Result<(), String>> {
 }
 
 /// Holds the sealed report against the one that was made now. Returns whether it is the same, and what it says.
+///
+/// Another version may see more or say it otherwise; that a run is clean which is not is a contradiction all the same.
 pub(super) fn compare_audit(
     folder: &Path,
     report: &Report,
     predicate: &Predicate,
+    version: &str,
     stage: &mut Stage,
 ) -> (bool, Option<Attestation>) {
     let bytes = read_bounded(&folder.join(AUDIT), MAX_JSON).unwrap_or_default();
     let value = json::parse(&bytes).ok();
     let sealed: Option<Report> = value.and_then(|value| json::from_value(&value).ok());
     let is_same = audit_format::json(report).is_ok_and(|again| again == bytes);
-    let result = match &sealed {
-        _ if is_same => Ok(()),
-        None => Err("it is not an audit report".to_owned()),
-        Some(sealed) if sealed.attestation.clean && !report.attestation.clean => Err(format!(
-            "it says clean, but the run is not: {}",
-            [&report.attestation.critical_failures[..], &report.attestation.skipped[..]].concat().join(", ")
-        )),
-        Some(_) => Err("auditing the run gives another report".to_owned()),
+    let is_other = predicate.sealed_with.version != version;
+    let mut settle = |file: &str, check: &str, result: Result<(), String>, is_excusable: bool| match result {
+        Err(why) if is_other && is_excusable => {
+            let note = format!("{why}; version {} made it", predicate.sealed_with.version);
+            stage.push(Check::of(file, check, Status::Skip).note(note));
+        }
+        result => drop(stage.settle(file, check, result)),
     };
-    stage.settle(AUDIT, "is what the audit gives", result);
-    let is_said = predicate.audit == report.attestation;
-    let result = if is_said { Ok(()) } else { Err("it says something else of the audit".to_owned()) };
-    stage.settle(BUNDLE, "says what the audit comes to", result);
+    let is_forged = |said: &Attestation| said.clean && !report.attestation.clean;
+    let clean_is_not = || {
+        let ids = [&report.attestation.critical_failures[..], &report.attestation.skipped[..]].concat().join(", ");
+        Err(format!("it says clean, but the run is not: {ids}"))
+    };
+    let (result, is_excusable) = match &sealed {
+        _ if is_same => (Ok(()), true),
+        None => (Err("it is not an audit report of this version".to_owned()), true),
+        Some(sealed) if is_forged(&sealed.attestation) => (clean_is_not(), false),
+        Some(_) => (Err("auditing the run gives another report".to_owned()), true),
+    };
+    settle(AUDIT, "is what the audit gives", result, is_excusable);
+    let (result, is_excusable) = match &predicate.audit {
+        said if *said == report.attestation => (Ok(()), true),
+        said if is_forged(said) => (clean_is_not(), false),
+        _ => (Err("it says something else of the audit".to_owned()), true),
+    };
+    settle(BUNDLE, "says what the audit comes to", result, is_excusable);
     (is_same, sealed.map(|sealed| sealed.attestation))
 }
 
@@ -142,13 +160,19 @@ pub(super) fn check_allowances(
     predicate: &Predicate,
     audit: &Attestation,
     allowed: Allowed,
+    version: &str,
     stage: &mut Stage,
 ) {
     let Ok(about) = About::read(folder) else { return };
+    // In which words another version speaks of its audit is its own business.
+    let is_other = predicate.sealed_with.version != version;
+    let counts = |one: &&Allowance| !is_other || one.kind != AllowanceKind::Audit;
     let needed = needed(&about.block, audit);
-    if needed != predicate.allowances {
+    let needed: Vec<&Allowance> = needed.iter().filter(counts).collect();
+    let said: Vec<&Allowance> = predicate.allowances.iter().filter(counts).collect();
+    if needed != said {
         let hidden: Vec<&str> =
-            needed.iter().filter(|one| !predicate.allowances.contains(one)).map(|one| one.reason.as_str()).collect();
+            needed.iter().filter(|one| !said.contains(one)).map(|one| one.reason.as_str()).collect();
         let why = match hidden.is_empty() {
             false => format!("it does not say: {}", hidden.join("; ")),
             true => "it says that something was let pass which was not wrong".to_owned(),

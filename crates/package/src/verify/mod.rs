@@ -144,6 +144,10 @@ fn look_at_run(folder: &Path, predicate: &Predicate, how: &Verification<'_>, ver
     let (stage, audit) = audit(&look, predicate, how, verdict.reached);
     verdict.stages.push(stage);
     verdict.audit = audit;
+    if predicate.sealed_with.version != how.version {
+        let gap = "the README, and the audit report byte for byte: another version of Proofmark sealed the package";
+        verdict.gaps.push(gap.to_owned());
+    }
     if predicate.inputs == Inputs::LeftOut && how.root.is_none() {
         verdict
             .gaps
@@ -162,11 +166,12 @@ fn audit(look: &Look<'_>, predicate: &Predicate, how: &Verification<'_>, reached
             return (stage, None);
         }
     };
-    let (is_same, sealed) = derived::compare_audit(look.folder, &report, predicate, &mut stage);
+    let (is_same, sealed) = derived::compare_audit(look.folder, &report, predicate, how.version, &mut stage);
     let attestation = report.attestation;
-    derived::check_allowances(look.folder, predicate, &attestation, how.allowed, &mut stage);
-    // With other inputs, or when less was asked for, it may well be less.
-    let is_comparable = how.root.is_none() && how.demand.rung() >= Rung::Scores;
+    derived::check_allowances(look.folder, predicate, &attestation, how.allowed, how.version, &mut stage);
+    // With other inputs, by another version, or when less was asked for, it may well be another one.
+    let is_comparable =
+        how.root.is_none() && how.demand.rung() >= Rung::Scores && predicate.sealed_with.version == how.version;
     if predicate.reached > Rung::Scores.number() || (is_comparable && reached != predicate.reached) {
         let note = format!("the signer says rung {}, this is rung {reached}", predicate.reached);
         stage.push(Check::of(names::BUNDLE, "rung that the signer reached", Status::Fail).note(note));

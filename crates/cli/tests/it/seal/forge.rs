@@ -119,9 +119,44 @@ fn a_forged_clean_report_is_found_by_auditing_again() {
     });
     verify(&env, &package, &["--allow-dirty"]).expect(1).says(&[
         "FAIL  audit-report.json: is what the audit gives: it says clean, but the run is not: AUD-1, AUD-2, AUD-3, AUD-4",
-        "FAIL  attestations/run.sigstore.json: says what the audit comes to",
+        "FAIL  attestations/run.sigstore.json: says what the audit comes to: it says clean, but the run is not",
         "FAIL  attestations/run.sigstore.json: says what was let pass: it does not say: not clean: AUD-1",
     ]);
+    // Nor is another version an excuse for that.
+    sign_again(&env, &package, &private(&env, "ada"), |predicate| predicate["sealed_with"]["version"] = json!("0.0.1"));
+    verify(&env, &package, &["--allow-dirty"])
+        .expect(1)
+        .says(&["FAIL  audit-report.json: is what the audit gives: it says clean, but the run is not"]);
+}
+
+#[test]
+fn a_package_of_another_version_is_read_and_what_cannot_be_compared_is_said() {
+    let (env, package) = sealed();
+    let key = private(&env, "ada");
+    let name = format!("{package}/audit-report.json");
+    let mut report: Value = serde_json::from_slice(&env.bytes(&name)).unwrap();
+    report["threat_model"]["cannot_show"] = json!(["what an older version says"]);
+    env.put(&name, to_vec(&report).unwrap());
+    sign_again(&env, &package, &key, |_| {});
+    verify(&env, &package, &[]).expect(1).says(&["FAIL  audit-report.json: is what the audit gives"]);
+    let metadata = format!("{package}/metadata.json");
+    env.put(
+        &metadata,
+        env.text(&metadata).replace(
+            "\"sealed_with\":{\"name\":\"proofmark\",\"version\":\"0.1.0\"}",
+            "\"sealed_with\":{\"name\":\"proofmark\",\"version\":\"0.0.1\"}",
+        ),
+    );
+    sign_again(&env, &package, &key, |predicate| predicate["sealed_with"]["version"] = json!("0.0.1"));
+    verify(&env, &package, &[]).expect(0).says(&[
+        "skip  audit-report.json: is what the audit gives: auditing the run gives another report; version 0.0.1 made it",
+        "skip  README.md: follows from the metadata: version 0.0.1 wrote it",
+        "left open: the README, and the audit report byte for byte",
+    ]);
+    // That is no way to say something else of the run.
+    env.put(&metadata, env.text(&metadata).replace("\"voting_attempts\":1", "\"voting_attempts\":3"));
+    sign_again(&env, &package, &key, |_| {});
+    verify(&env, &package, &[]).expect(1).says(&["FAIL  metadata.json: follows from the run"]);
 }
 
 #[test]

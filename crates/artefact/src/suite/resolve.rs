@@ -149,7 +149,7 @@ fn resolve_models(models: Vec<config::Model>, key: &str, problems: &mut Vec<Prob
     let place = Place::top().key(key);
     if models.is_empty() {
         problems.push(
-            Problem::at(place.clone(), format!("`{key}` is empty: a suite needs at least one"))
+            Problem::at(place.clone(), format!("a suite needs at least one {}", key.trim_end_matches('s')))
                 .hint("try `{id: noisy, model: \"offline:noisy\"}`"),
         );
     }

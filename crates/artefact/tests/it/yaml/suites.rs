@@ -493,7 +493,7 @@ suite.yaml:15:22: unknown type `bleu`
    |
 15 |     scorers: [{type: bleu}]
    |                      ^^^^
-hint: expected one of `exact`, `includes`, `regex`, `numeric`, `choice`, `set`, `json_schema`, `gaia`, `image`, `image_hash`, `command`
+hint: expected one of `exact`, `includes`, `regex`, `numeric`, `choice`, `set`, `json_schema`, `gaia`, `image`, `image_hash`, `judge`, `command`
 "##,
     ),
     (
@@ -504,7 +504,7 @@ suite.yaml:15:15: missing key `type`
    |
 15 |     scorers: [{ignore_case: true}]
    |               ^
-hint: expected one of `exact`, `includes`, `regex`, `numeric`, `choice`, `set`, `json_schema`, `gaia`, `image`, `image_hash`, `command`
+hint: expected one of `exact`, `includes`, `regex`, `numeric`, `choice`, `set`, `json_schema`, `gaia`, `image`, `image_hash`, `judge`, `command`
 "##,
     ),
     (

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use proofmark_artefact::calibration::{self, Calibration};
+use proofmark_artefact::calibration;
 use proofmark_artefact::manifest::{
     AgentEntry, AssetEntry, CalibrationNote, JudgedScorer, Manifest, PriceEntry, ToolEntry,
 };
@@ -366,17 +366,8 @@ impl Ready {
 
     /// What a calibration says of a scorer, or why it says nothing.
     fn calibration_note(&self, task: &TaskPlan, scorer: &JudgeScorer, path: &RelPath) -> CalibrationNote {
-        let asset = self.assets.get(AssetRole::Calibration, path);
-        let (bytes, digest) = asset.map_or((&[][..], Digest::of(b"")), |asset| (&asset.bytes[..], asset.digest));
-        let used = crate::calibrate::subject(&task.id, scorer, &self.judges);
-        let (fits, text) = match Calibration::from_bytes(bytes) {
-            Err(error) => (false, format!("its calibration cannot be read: {error}")),
-            Ok(found) => match calibration::fits(&found, &used) {
-                Ok(()) => (true, calibration::line(&found)),
-                Err(why) => (false, format!("its calibration does not fit: {why}")),
-            },
-        };
-        CalibrationNote { digest, fits, text }
+        let bytes = self.assets.get(AssetRole::Calibration, path).map_or(&[][..], |asset| &asset.bytes);
+        calibration::note(bytes, &crate::calibrate::subject(&task.id, scorer, &self.judges))
     }
 
     /// Whether a scorer of a task asks judges.

@@ -9,6 +9,7 @@ use proofmark_artefact::calibration::render::probe_text;
 use proofmark_artefact::judgment::{Entry, IntegrityEvent, IntegrityReason, Judgment, Question, Signed};
 use proofmark_artefact::number::{count, counted};
 use proofmark_artefact::store::{names, write_atomic};
+use proofmark_artefact::suite::judge::is_off;
 use proofmark_artefact::text::visible;
 use proofmark_canon::Digest;
 use proofmark_run::calibrate::{self, Bench, FailedAnswer, ShelfDesk, failed_answers};
@@ -24,9 +25,8 @@ use crate::judge_cache;
 use crate::settings::Settings;
 use crate::signing::{choose_for, load_trust, signer};
 
-/// Says that nothing is signed, or nothing is kept.
+/// Says that nothing is signed.
 const NONE: &str = "none";
-const OFF: &str = "off";
 
 /// Where the judgments of a run are kept: signed with the judge's key, in the judge cache.
 pub(crate) struct CacheShelf {
@@ -104,13 +104,13 @@ fn believe_own(trust: Trust, key: &PrivateKey, settings: &Settings) -> Result<Tr
 
 /// The folder of the cache; `None` when it is off.
 fn place(ready: &Ready, args: &JudgeArgs, settings: &Settings) -> Option<PathBuf> {
-    let named = args.judge_cache.clone().or_else(|| {
+    if let Some(dir) = &args.judge_cache {
+        return (!dir.to_str().is_some_and(is_off)).then(|| dir.clone());
+    }
+    match &ready.plan.judge_cache {
+        Some(dir) if is_off(dir) => None,
         // A relative path in a suite is relative to the suite's root.
-        ready.plan.judge_cache.as_ref().map(|dir| if dir == OFF { PathBuf::from(OFF) } else { ready.root.join(dir) })
-    });
-    match named {
-        Some(dir) if dir == Path::new(OFF) => None,
-        Some(dir) => Some(dir),
+        Some(dir) => Some(ready.root.join(dir)),
         None => judge_cache::usual(settings),
     }
 }

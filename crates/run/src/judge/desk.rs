@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use proofmark_artefact::judgment::{Entry, IntegrityEvent, Judgment, Question};
@@ -98,7 +97,6 @@ pub(crate) struct Judged {
     events: Mutex<Option<File>>,
     paths: [std::path::PathBuf; 2],
     failure: Mutex<Option<io::Error>>,
-    warned: AtomicBool,
 }
 
 impl Judged {
@@ -112,7 +110,7 @@ impl Judged {
         }
         let paths = [path, claim.work_file(names::CACHE_EVENTS)];
         let (file, events, failure) = Default::default();
-        Ok(Self { run_id, before, file, events, paths, failure, warned: AtomicBool::new(false) })
+        Ok(Self { run_id, before, file, events, paths, failure })
     }
 
     fn before(&self, key: &Digest, question: &Question) -> Option<Entry> {
@@ -132,7 +130,6 @@ impl Judged {
     }
 
     fn note_event(&self, event: &IntegrityEvent) {
-        self.warned.store(true, Ordering::Relaxed);
         let line = json::to_vec(event).map_err(io::Error::other);
         let written = line.and_then(|mut line| {
             line.push(b'\n');

@@ -263,5 +263,5 @@ fn the_report_shows_the_calibration_that_a_run_rests_on_or_that_there_is_none() 
     run(&env, "other");
     let note = &json(&env, "other/manifest.json")["tasks"][0]["judged"][0]["calibration"];
     assert_eq!(note["fits"], false, "{note:#}");
-    assert!(env.text("other/report.html").contains("does not fit"));
+    assert!(env.text("other/report.html").contains("says nothing of this judge"));
 }

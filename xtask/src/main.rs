@@ -11,6 +11,8 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   test              everything the project can check: format, clippy, tests, generated files
+  soak [MINUTES]    the tests of all libraries with new cases of every property, for 20 minutes or as many
+                    as said; a failure prints the seed that found it
   verifiers         install what tests check our signatures with: openssl, ssh-keygen, Python libraries
   generate          write the schemas, the CLI reference and the list of variables
   generate --check  say whether they are up to date
@@ -25,6 +27,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["test"] => test::run(),
+        ["soak"] => test::soak(20),
+        ["soak", minutes] if minutes.parse::<u64>().is_ok() => test::soak(minutes.parse().unwrap_or(20)),
         ["verifiers"] => test::verifiers(),
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),

@@ -13,9 +13,16 @@ pub(crate) fn root() -> PathBuf {
 
 /// Runs a program in the workspace's folder and fails when it fails.
 pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<()> {
-    say(&format!("\n$ {program} {}\n", arguments.join(" ")));
+    run_with(program, arguments, &[])
+}
+
+/// The same with variables of its own.
+pub(crate) fn run_with(program: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Result<()> {
+    let shown: String = variables.iter().map(|(name, value)| format!("{name}={value} ")).collect();
+    say(&format!("\n$ {shown}{program} {}\n", arguments.join(" ")));
     let status = Command::new(program)
         .args(arguments)
+        .envs(variables.iter().copied())
         .current_dir(root())
         .status()
         .with_context(|| format!("cannot start `{program}`"))?;

@@ -1,6 +1,8 @@
 //! `cargo xtask test`: everything the project can check.
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
@@ -19,7 +21,30 @@ pub(crate) fn run() -> Result<()> {
     shell::run("cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     check_features()?;
     generate::check()?;
-    shell::run("cargo", &["test", "--workspace"])
+    // The same cases each time: what passed here passes there. `soak` looks for new ones.
+    shell::run_with("cargo", &["test", "--workspace"], &[(SEED, "1")])
+}
+
+/// Seeds the cases of properties.
+const SEED: &str = "PROPTEST_RNG_SEED";
+
+/// The tests of all libraries with new cases of each property, again and again.
+pub(crate) fn soak(minutes: u64) -> Result<()> {
+    let (started, mut rounds) = (Instant::now(), 0u32);
+    loop {
+        let seed = RandomState::new().build_hasher().finish().to_string();
+        shell::run_with("cargo", &["test", "--workspace", "--lib", "-q"], &[(SEED, &seed)])?;
+        shell::run_with(
+            "cargo",
+            &["test", "--workspace", "--exclude", "proofmark", "--test", "it", "-q"],
+            &[(SEED, &seed)],
+        )?;
+        rounds += 1;
+        if started.elapsed() >= Duration::from_secs(minutes * 60) {
+            say(&format!("{rounds} rounds in {} minutes, nothing found\n", started.elapsed().as_secs() / 60));
+            return Ok(());
+        }
+    }
 }
 
 /// Programs of others that check our keys and signatures: `openssl`, `ssh-keygen`, and Python libraries in `target/verifiers`.

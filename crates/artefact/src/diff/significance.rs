@@ -63,8 +63,9 @@ impl Significance {
 
 /// Collects pairs in flat memory.
 ///
-/// An item's samples stand together in a run, so its mean is complete when the next item starts. Only
-/// items of which a line had to wait for its partner are held until the end.
+/// An item's samples stand together in a run, so its mean is complete when the next item starts. Held
+/// until the end are only items of which a line had to wait for its partner, and items that the pair
+/// of such a line cut in two.
 #[derive(Default)]
 pub(super) struct Pairs {
     counts: Significance,
@@ -102,7 +103,7 @@ impl Pairs {
             (false, false) => &mut counts.both_failed,
         } += 1;
         if !self.is_current(row) {
-            self.flush();
+            self.flush(row);
             self.item.clear();
             self.item.extend_from_slice(row.value(record::TASK));
             self.item.extend_from_slice(row.value(record::ITEM_ID));
@@ -114,12 +115,12 @@ impl Pairs {
 
     /// Holds the item of a line that waits for its partner: its samples no longer stand together.
     pub(super) fn hold(&mut self, row: RecordRow<'_>) {
-        let item = [row.value(record::TASK), row.value(record::ITEM_ID)].concat();
-        self.held.entry(mark(&item)).or_default();
+        self.held.entry(item_of(row)).or_default();
     }
 
     pub(super) fn finish(mut self, runs: [&RunId; 2]) -> Significance {
-        self.flush();
+        let last = std::mem::take(&mut self.current);
+        self.close_or_hold(last);
         // Sums do not depend on their order, so neither does what follows.
         let held: Vec<Sums> = std::mem::take(&mut self.held).into_values().collect();
         held.into_iter().for_each(|sums| self.close(sums));
@@ -146,8 +147,17 @@ impl Pairs {
         self.item.len() == task.len() + item.len() && self.item.starts_with(task) && self.item.ends_with(item)
     }
 
-    fn flush(&mut self) {
+    /// Ends the current item, because the pair of `next` is of another one.
+    fn flush(&mut self, next: RecordRow<'_>) {
         let sums = std::mem::take(&mut self.current);
+        // A pair whose line had waited comes at any time, so also between two samples of an item.
+        if sums.count > 0 && !self.held.is_empty() && self.held.contains_key(&item_of(next)) {
+            self.held.entry(mark(&self.item)).or_default();
+        }
+        self.close_or_hold(sums);
+    }
+
+    fn close_or_hold(&mut self, sums: Sums) {
         if !self.held.is_empty()
             && let Some(held) = self.held.get_mut(&mark(&self.item))
         {
@@ -165,4 +175,8 @@ impl Pairs {
         self.means[0].add(a);
         self.means[1].add(b);
     }
+}
+
+fn item_of(row: RecordRow<'_>) -> [u8; 16] {
+    mark(&[row.value(record::TASK), row.value(record::ITEM_ID)].concat())
 }

@@ -223,3 +223,17 @@ fn a_file_changed_after_its_run_is_called_so() {
     assert_eq!(comparison.files.len(), 1);
     assert!(comparison.warnings[0].contains("one was changed after its run"), "{:?}", comparison.warnings);
 }
+
+/// The partner of a line that waited comes between the two samples of another item.
+#[test]
+fn an_item_cut_in_two_by_a_late_partner_is_one_item() {
+    let of = |keys: &[(&str, &str)], suite| {
+        let records = keys.iter().map(|(item, model)| record(item, model, "0")).collect();
+        Run { suite, records, trajectories: None }
+    };
+    let a = of(&[("i0", "small"), ("i1", "small"), ("i1", "large")], "one");
+    let b = of(&[("new", "small"), ("i1", "small"), ("i0", "small"), ("i1", "large")], "two");
+    for comparison in [compare(&a, &b), compare(&b, &a)] {
+        assert_eq!((comparison.significance.pairs, comparison.significance.items), (3, 2));
+    }
+}

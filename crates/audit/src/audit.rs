@@ -158,6 +158,7 @@ fn load_foreign(files: &Foreign) -> Result<Inputs, AuditError> {
             ..Facts::default()
         },
         rules: vec![rule],
+        policy: Policy::default(),
         trajectories: files.trajectories.clone(),
         files: BTreeMap::new(),
         found: Found::default(),
@@ -201,6 +202,7 @@ fn finish(
         unmarked: inputs.samples.iter().filter(|sample| !is_marked(sample)).count() as u64,
     };
     let files = std::mem::take(&mut inputs.files);
+    let policy = options.policy.clone().or(std::mem::take(&mut inputs.policy));
     let scene = Scene {
         samples: &inputs.samples,
         credits: &credits,
@@ -213,7 +215,7 @@ fn finish(
         validated,
         reveal: options.reveal,
     };
-    Ok(report(&scene, &options.policy, options.audited_at.clone(), files, totals))
+    Ok(report(&scene, &policy, options.audited_at.clone(), files, totals))
 }
 
 /// Fills in what the results leave out. What they do say is held against the dataset by a check.

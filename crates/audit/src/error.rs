@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use proofmark_artefact::store::{LineError, OpenError};
 use proofmark_artefact::validate::ValidateError;
 use proofmark_canon::json::{EncodeError, ParseError};
+use proofmark_run::dataset::DatasetError;
 
 /// The files cannot be audited: we could not look.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +24,8 @@ pub enum AuditError {
     NotJsonFile { path: PathBuf, source: ParseError },
     #[error("{place} of `{path}`: {message}")]
     Shape { path: PathBuf, place: String, message: String },
+    #[error(transparent)]
+    Dataset(#[from] DatasetError),
     #[error("`{path}` holds no results")]
     Nothing { path: PathBuf },
     #[error("line {line} of `{path}` is a trajectory of `{id}`, of which there is no result")]
@@ -46,6 +49,7 @@ impl AuditError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Open(error) => error.hint(),
+            Self::Dataset(error) => error.hint(),
             Self::NotJson { .. } | Self::NotJsonFile { .. } | Self::Shape { .. } | Self::Nothing { .. } => Some(
                 "results are one JSON object with `results`, a list, or JSON lines; trajectories are JSON lines".into(),
             ),

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use proofmark_artefact::audit::Severity;
+use proofmark_artefact::audit::policy::PolicyConfig;
+use proofmark_artefact::audit::{Authority, Severity};
 use proofmark_artefact::store::read_bounded;
 use proofmark_artefact::text::excerpt;
 use proofmark_artefact::yaml;
-use serde::Deserialize;
 
-use crate::checks::CHECKS;
 use crate::error::AuditError;
 
 const MAX_POLICY: u64 = 1 << 20;
@@ -17,24 +16,15 @@ const MAX_POLICY: u64 = 1 << 20;
 /// Severities that somebody wants.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
-    severities: BTreeMap<String, Wanted>,
+    severities: BTreeMap<&'static str, Wanted>,
 }
 
 /// What is wanted of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
+    pub by: Authority,
     pub severity: Severity,
     pub reason: Option<String>,
-}
-
-/// A policy as it is written, in YAML or JSON.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    #[serde(default)]
-    severities: BTreeMap<String, Severity>,
-    #[serde(default)]
-    reasons: BTreeMap<String, String>,
 }
 
 impl Policy {
@@ -45,18 +35,24 @@ impl Policy {
 
     fn parse(bytes: &[u8]) -> Result<Self, String> {
         let node = yaml::load_bytes(bytes).map_err(|error| error.to_string())?;
-        let written: Written = yaml::from_node(&node).map_err(|error| error.to_string())?;
-        for id in written.severities.keys().chain(written.reasons.keys()) {
-            if !CHECKS.iter().any(|check| check.id == id) {
-                return Err(format!("there is no check `{}`", excerpt(id, 40)));
-            }
-        }
-        let mut reasons = written.reasons;
-        let wanted = written.severities.into_iter().map(|(id, severity)| {
-            let reason = reasons.remove(&id).map(|reason| excerpt(&reason, 400));
-            (id, Wanted { severity, reason })
+        let written: PolicyConfig = yaml::from_node(&node).map_err(|error| error.to_string())?;
+        Ok(Self::of_config(&written, Authority::Policy))
+    }
+
+    pub(crate) fn of_config(config: &PolicyConfig, by: Authority) -> Self {
+        let wanted = config.severities.iter().map(|(id, severity)| {
+            let reason = config.reasons.get(id).map(|reason| excerpt(reason, 400));
+            (id.as_str(), Wanted { by, severity: *severity, reason })
         });
-        Ok(Self { severities: wanted.collect() })
+        Self { severities: wanted.collect() }
+    }
+
+    /// This policy, and another where this one says nothing.
+    pub(crate) fn or(mut self, other: Self) -> Self {
+        for (id, wanted) in other.severities {
+            self.severities.entry(id).or_insert(wanted);
+        }
+        self
     }
 
     pub fn of(&self, check: &str) -> Option<&Wanted> {
@@ -67,6 +63,7 @@ impl Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checks::CHECKS;
 
     #[test]
     fn a_policy_names_checks_and_severities_in_yaml_or_json() {
@@ -75,8 +72,27 @@ mod tests {
             r#"{"severities": {"AUD-1": "warn"}, "reasons": {"AUD-1": "known pages"}}"#,
         ] {
             let policy = Policy::parse(text.as_bytes()).unwrap();
-            let want = Wanted { severity: Severity::Warn, reason: Some("known pages".into()) };
+            let want = Wanted { by: Authority::Policy, severity: Severity::Warn, reason: Some("known pages".into()) };
             assert_eq!((policy.of("AUD-1"), policy.of("AUD-2")), (Some(&want), None));
+        }
+    }
+
+    #[test]
+    fn a_policy_wins_over_a_suite_and_leaves_the_rest() {
+        let suite = yaml::load_bytes(b"severities: {AUD-1: info, AUD-5: critical}").unwrap();
+        let suite = Policy::of_config(&yaml::from_node(&suite).unwrap(), Authority::Suite);
+        let both = Policy::parse(b"severities: {AUD-1: critical}").unwrap().or(suite);
+        let said = |id| both.of(id).map(|wanted| (wanted.by, wanted.severity));
+        assert_eq!(said("AUD-1"), Some((Authority::Policy, Severity::Critical)));
+        assert_eq!(said("AUD-5"), Some((Authority::Suite, Severity::Critical)));
+        assert_eq!(said("AUD-2"), None);
+    }
+
+    #[test]
+    fn every_check_can_be_named() {
+        for check in &CHECKS {
+            let text = format!("severities: {{{}: info}}", check.id);
+            assert!(Policy::parse(text.as_bytes()).unwrap().of(check.id).is_some(), "{}", check.id);
         }
     }
 

@@ -45,6 +45,7 @@ fn judge(check: &Check, outcome: Outcome, policy: &Policy) -> CheckReport {
     };
     let wanted = policy.of(check.id).filter(|wanted| wanted.severity != own);
     let overridden = wanted.filter(|_| status != CheckStatus::Pass).map(|wanted| Overridden {
+        by: wanted.by,
         from: own,
         reason: wanted.reason.clone(),
         to: wanted.severity,
@@ -80,7 +81,7 @@ fn attest(checks: &[CheckReport]) -> Attestation {
             .iter()
             .filter_map(|check| Some(format!("{}: {}", check.id, check.harness_gap.as_ref()?)))
             .collect(),
-        overridden: ids(&|check| check.overridden.is_some()),
+        overridden: ids(&|check| check.overridden.as_ref().is_some_and(Overridden::is_down)),
         skipped: ids(&skipped),
         strict_clean: clean && warn_failures.is_empty() && !any_skip,
         critical_failures,
@@ -162,7 +163,9 @@ mod tests {
         let skipped = judge(&CHECKS[0], outcome(None, 0), &down);
         assert!(skipped.status == CheckStatus::Skip && skipped.overridden.is_some());
         let up = judge(&CHECKS[4], outcome(Some(Severity::Warn), 2), &policy("severities: {AUD-5: critical}"));
-        assert!(!attest(&[up]).clean);
+        assert!(up.overridden.is_some());
+        let attestation = attest(&[up]);
+        assert!(!attestation.clean && attestation.overridden.is_empty());
         let passed = judge(&CHECKS[0], outcome(None, 2), &down);
         assert_eq!(passed.overridden, None, "there was nothing to turn down");
     }

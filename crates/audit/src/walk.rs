@@ -56,10 +56,12 @@ where
     let (work_in, work) = mpsc::sync_channel::<Batch>(workers.get());
     let (found_in, found) = mpsc::sync_channel::<Batched<T, E>>(UNDER_WAY);
     let (stopped, work) = (AtomicBool::new(false), Mutex::new(work));
+    // Buffers that were looked at, to be filled again: the system would have to clear new ones.
+    let spare = Mutex::new(Vec::new());
     thread::scope(|scope| {
-        let (work, stopped, look) = (&work, &stopped, &look);
+        let (work, stopped, look, spare) = (&work, &stopped, &look, &spare);
         let reader_found = found_in.clone();
-        let reader = scope.spawn(move || read(source, longest, &permit_in, &work_in, &reader_found));
+        let reader = scope.spawn(move || read(source, longest, &permit_in, &work_in, &reader_found, spare));
         for _ in 0..workers.get() {
             let found_in = found_in.clone();
             scope.spawn(move || {
@@ -68,6 +70,12 @@ where
                     if !stopped.load(Ordering::Relaxed) && found_in.send((batch.number, look_at(&batch, look))).is_err()
                     {
                         stopped.store(true, Ordering::Relaxed);
+                    }
+                    // One that a very long line made long is let go.
+                    if batch.bytes.capacity() <= 4 * BATCH
+                        && let Ok(mut spare) = spare.lock()
+                    {
+                        spare.push(batch.bytes);
                     }
                 }
             });
@@ -140,6 +148,7 @@ fn read<R: Read, T, E>(
     permits: &SyncSender<()>,
     work: &SyncSender<Batch>,
     found: &SyncSender<Batched<T, E>>,
+    spare: &Mutex<Vec<Vec<u8>>>,
 ) -> Option<std::io::Result<(Digest, u64)>> {
     let mut lines = Lines::new(Hashed::new(source), longest);
     let mut batch = Batch::default();
@@ -161,7 +170,9 @@ fn read<R: Read, T, E>(
         };
         let number = batch.number + 1;
         permits.send(()).ok()?;
-        work.send(std::mem::replace(&mut batch, Batch { number, ..Batch::default() })).ok()?;
+        let mut bytes = spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_default();
+        bytes.clear();
+        work.send(std::mem::replace(&mut batch, Batch { number, bytes, ..Batch::default() })).ok()?;
         if let Some(error) = failed {
             found.send((number, Err(Failed::Read(error)))).ok()?;
             return None;

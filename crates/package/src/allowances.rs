@@ -1,11 +1,11 @@
 //! What speaks against sealing a run. Whoever seals it nevertheless says so, and whoever verifies finds the same.
 
-use proofmark_artefact::audit::Attestation;
+use proofmark_artefact::audit::{Attestation, CheckReport, Report, Severity};
 use proofmark_artefact::package::predicate::{Allowance, AllowanceKind};
 use proofmark_artefact::witness::Block;
 
 /// Everything that must be allowed before a run can be sealed; sorted.
-pub fn needed(block: &Block, audit: &Attestation) -> Vec<Allowance> {
+pub fn needed(block: &Block, audit: &Report) -> Vec<Allowance> {
     let mut all = Vec::new();
     let mut add = |kind, reason: String| all.push(Allowance { kind, reason });
     for reason in &block.not_submittable {
@@ -25,12 +25,20 @@ pub fn needed(block: &Block, audit: &Attestation) -> Vec<Allowance> {
     if commits.clone().any(|commit| *commit != block.repo_commit) {
         add(AllowanceKind::Git, "the run was gone on with at another commit".to_owned());
     }
-    if !audit.clean {
-        add(AllowanceKind::Audit, audit_reason(audit));
+    if !audit.attestation.clean {
+        add(AllowanceKind::Audit, audit_reason(&audit.attestation));
+    }
+    // The suite is its author's word: it must not make a run fit that is not.
+    for check in audit.checks.iter().filter(|check| is_excused(check)) {
+        add(AllowanceKind::Audit, format!("the suite turns {} down, which is critical", check.id));
     }
     all.sort();
     all.dedup();
     all
+}
+
+fn is_excused(check: &CheckReport) -> bool {
+    check.overridden.as_ref().is_some_and(|overridden| overridden.from == Severity::Critical && overridden.is_down())
 }
 
 fn git_reason(commit: Option<&str>, dirty: Option<bool>) -> Option<&'static str> {

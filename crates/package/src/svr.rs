@@ -2,6 +2,7 @@
 //!
 //! It lists what holds and has no way to say what does not, so it is made of verdicts that hold alone.
 
+use proofmark_artefact::audit::Attestation;
 use proofmark_artefact::package::Verdict;
 use proofmark_artefact::package::names::CONTENTS;
 use proofmark_artefact::replay::Answer;
@@ -89,9 +90,12 @@ fn properties(verdict: &Verdict) -> Vec<String> {
     add(verdict.allowances.is_empty(), "SUBMITTABLE");
     if let Some(audit) = &verdict.audit {
         add(audit.is_same, "AUDIT_REPRODUCED");
-        add(audit.again.clean, "AUDIT_CLEAN");
-        add(audit.again.strict_clean, "AUDIT_STRICT_CLEAN");
-        add(audit.against_gold.as_ref().is_some_and(|gold| gold.clean), "AUDIT_CLEAN_AGAINST_GOLD");
+        // A severity that the suite's author turned down is not the verifier's word.
+        let own = |attestation: &Attestation| attestation.overridden.is_empty();
+        add(audit.again.clean && own(&audit.again), "AUDIT_CLEAN");
+        add(audit.again.strict_clean && own(&audit.again), "AUDIT_STRICT_CLEAN");
+        let against_gold = audit.against_gold.as_ref().is_some_and(|gold| gold.clean && own(gold));
+        add(against_gold, "AUDIT_CLEAN_AGAINST_GOLD");
     }
     all.sort();
     all

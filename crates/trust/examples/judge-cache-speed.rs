@@ -29,7 +29,9 @@ fn main() -> Outcome<()> {
         "look" => look(dir, count)?,
         other => return Err(format!("`{other}` is neither fill nor look").into()),
     };
-    let members: Vec<String> = figures.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+    // What took less than a tick of the processor's clock has no rate.
+    let shown = |value: f64| if value.is_finite() { value.to_string() } else { "null".to_owned() };
+    let members: Vec<String> = figures.iter().map(|(name, value)| format!("\"{name}\":{}", shown(*value))).collect();
     println!("{{{}}}", members.join(","));
     Ok(())
 }

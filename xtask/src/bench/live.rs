@@ -59,13 +59,13 @@ pub(super) fn measure(bench: &Bench, size: Size) -> Result<Vec<Figure>> {
 }
 
 /// A mock provider in a process of its own. It ends with its stdin.
-struct Provider {
+pub(super) struct Provider {
     child: Child,
     base: String,
 }
 
 impl Provider {
-    fn start(program: &Path, latency_ms: &str) -> Result<Self> {
+    pub(super) fn start(program: &Path, latency_ms: &str) -> Result<Self> {
         let mut child = Command::new(program)
             .args(["mock-provider", "--exit-with-stdin", "--latency", latency_ms])
             .stdin(Stdio::piped())
@@ -79,7 +79,7 @@ impl Provider {
         Ok(Self { child, base })
     }
 
-    fn best(&self, bench: &Bench, items: u64, more: &[&str], tries: usize) -> Result<Cost> {
+    pub(super) fn best(&self, bench: &Bench, items: u64, more: &[&str], tries: usize) -> Result<Cost> {
         let suite = bench.path(&format!("live-{items}.yaml"));
         let dir = bench.path(&format!("runs/live-{items}"));
         let mut arguments = vec!["run", path(&suite), "--run-dir", path(&dir), "--overwrite", "--format", "json"];

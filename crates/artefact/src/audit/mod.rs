@@ -4,6 +4,7 @@
 //! order.
 
 pub mod format;
+pub mod policy;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -45,7 +46,7 @@ pub struct Attestation {
     pub critical_failures: Vec<String>,
     /// What the harness did not record, one sentence a check.
     pub harness_gaps: Vec<String>,
-    /// Checks whose failure a policy has turned down.
+    /// Checks whose failure a policy or the suite has turned down.
     pub overridden: Vec<String>,
     /// Checks that could not see all they had to.
     pub skipped: Vec<String>,
@@ -53,6 +54,26 @@ pub struct Attestation {
     pub strict_clean: bool,
     /// Checks of lower severity that failed, after the policy.
     pub warn_failures: Vec<String>,
+}
+
+impl Attestation {
+    /// What it says, on one line.
+    pub fn in_words(&self) -> String {
+        let word = match (self.clean, self.strict_clean) {
+            (true, true) => "clean",
+            (true, false) => "clean, with warnings",
+            (false, _) => "not clean",
+        };
+        let lists = [
+            ("critical", &self.critical_failures),
+            ("warnings", &self.warn_failures),
+            ("not all seen", &self.skipped),
+            ("turned down", &self.overridden),
+        ];
+        let lists = lists.into_iter().filter(|(_, ids)| !ids.is_empty());
+        let parts: Vec<String> = lists.map(|(name, ids)| format!("{name}: {}", ids.join(", "))).collect();
+        if parts.is_empty() { word.to_owned() } else { format!("{word} ({})", parts.join("; ")) }
+    }
 }
 
 /// One check.
@@ -70,7 +91,7 @@ pub struct CheckReport {
     /// `AUD-1` to `AUD-11`.
     pub id: String,
     pub name: String,
-    /// What a policy made of it; absent when none changed anything.
+    /// What a policy or the suite made of it; absent when neither changed anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overridden: Option<Overridden>,
     pub severity: Severity,
@@ -111,16 +132,43 @@ pub struct Evidence {
     pub severity: Severity,
 }
 
-/// What a policy changed.
+/// What a policy or the suite changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Overridden {
+    pub by: Authority,
     /// The severity that the finding has by itself.
     pub from: Severity,
-    /// Why, in the policy's words; absent when it gives no reason.
+    /// Why, in the words of whoever changed it; absent when it gives no reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     pub to: Severity,
+}
+
+impl Overridden {
+    /// Whether the finding counts for less than it does by itself.
+    pub fn is_down(&self) -> bool {
+        self.to < self.from
+    }
+}
+
+/// Who set a severity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Authority {
+    /// Whoever audited, with a file.
+    Policy,
+    /// Whoever wrote the suite of the run.
+    Suite,
+}
+
+impl Authority {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Policy => "policy",
+            Self::Suite => "suite",
+        }
+    }
 }
 
 /// How much a finding weighs.

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use proofmark_canon::json::EncodeError;
 
 use super::verdict::{AuditVerdict, Stage, Verdict};
-use crate::audit::Attestation;
 use crate::number::counted;
 use crate::replay::format::{MOST_OF_A_LEVEL, annotation, paint};
 use crate::replay::{Answer, Status};
@@ -86,31 +85,9 @@ fn closing(out: &mut String, verdict: &Verdict, palette: Palette) {
 }
 
 fn audit_text(audit: &AuditVerdict) -> String {
-    let mut text = came_to(&audit.again);
+    let mut text = audit.again.in_words();
     if let Some(gold) = &audit.against_gold {
-        text.push_str(&format!("; against the dataset's own answers {}", came_to(gold)));
-    }
-    text
-}
-
-fn came_to(attestation: &Attestation) -> String {
-    let mut text = match (attestation.clean, attestation.strict_clean) {
-        (true, true) => "clean".to_owned(),
-        (true, false) => "clean, with warnings".to_owned(),
-        (false, _) => "not clean".to_owned(),
-    };
-    let lists = [
-        ("critical", &attestation.critical_failures),
-        ("warnings", &attestation.warn_failures),
-        ("not all seen", &attestation.skipped),
-    ];
-    let parts: Vec<String> = lists
-        .into_iter()
-        .filter(|(_, ids)| !ids.is_empty())
-        .map(|(word, ids)| format!("{word}: {}", ids.join(", ")))
-        .collect();
-    if !parts.is_empty() {
-        text.push_str(&format!(" ({})", parts.join("; ")));
+        text.push_str(&format!("; against the dataset's own answers {}", gold.in_words()));
     }
     text
 }

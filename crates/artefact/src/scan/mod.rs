@@ -5,9 +5,11 @@
 //!
 //! The content is read as it stands, and again without tags and with entities, percent encoding and escapes decoded
 //! where there are any, and tags that hold any are decoded by themselves. Each time it is folded to letters and digits ([`fold`], [`unit`], [`window`]), in
-//! which all needles are searched at once ([`needles`], [`pass`]); numbers are read and compared by value ([`number`]).
+//! which all needles are searched at once ([`needles`], [`finder`], [`pass`]), unless a quick look shows that there is none ([`gate`]); numbers are read and compared by value ([`number`]).
 
+mod finder;
 mod fold;
+mod gate;
 mod hits;
 mod needles;
 mod number;
@@ -41,14 +43,18 @@ impl Needles {
         if self.is_empty() {
             return hits.into_scan(content, &self.question);
         }
-        Pass::new(self, content, Mode::Plain, &mut hits).search(0..content.len());
-        self.search_wrapped(content, &mut hits);
+        let is_shut = self.gate.is_shut_twice(content);
+        if !is_shut {
+            Pass::new(self, content, Mode::Plain, &mut hits).search(0..content.len());
+        }
+        self.search_wrapped(content, is_shut, &mut hits);
         self.search_raw(content, &mut hits);
         hits.into_scan(content, &self.question)
     }
 
-    /// Searches again around all places where something can be undone: without tags, and within tags that hold something.
-    fn search_wrapped(&self, content: &[u8], hits: &mut Hits) {
+    /// Searches again around all places where something can be undone: without tags, unless nothing is there, and within
+    /// tags that hold something.
+    fn search_wrapped(&self, content: &[u8], is_shut: bool, hits: &mut Hits) {
         let reach = 4 * self.longest + 256;
         let mut within_tags: Vec<Range<usize>> = Vec::new();
         let mut pass = Pass::new(self, content, Mode::Stripped, hits);
@@ -71,6 +77,9 @@ impl Needles {
             }
             if unit.undone == Some(Undone::Tag) {
                 tag = undone.clone();
+            }
+            if is_shut {
+                continue;
             }
             let around = surroundings(content, &undone, reach);
             if around.start > range.end {

@@ -1,10 +1,11 @@
 //! What is looked for: an answer in its forms and a question in its parts.
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use data_encoding::{BASE64_NOPAD, HEXLOWER};
 use proofmark_canon::Value;
 
+use super::finder::{Finder, Finders};
 use super::fold::is_unspaced;
+use super::gate::Gate;
 use super::number::Number;
 use super::unit::character;
 use super::window::{Gap, Window, is_first_byte};
@@ -20,14 +21,16 @@ const MAX_ENCODED: usize = 48;
 const MIN_ENCODED: usize = 4;
 /// The most parts of a question.
 const MAX_PARTS: usize = 128;
-/// Beyond so many bytes of needles the automaton that is larger and faster is too large.
-const MAX_DFA: usize = 16 * 1024;
 
 /// All that is looked for in the contents of one sample.
 #[derive(Debug, Clone)]
 pub struct Needles {
-    /// Finds the patterns in folded text; absent without any.
-    pub(super) finder: Option<AhoCorasick>,
+    /// Tells that there is nothing to be found.
+    pub(super) gate: Gate,
+    /// The folded text of each pattern.
+    folded: Vec<Vec<u8>>,
+    /// Find the patterns in folded text.
+    finders: Finders,
     pub(super) patterns: Vec<Pattern>,
     pub(super) numbers: Vec<NumberNeedle>,
     /// Answers of which folding leaves nothing or too little.
@@ -110,6 +113,11 @@ impl Needles {
         }
         builder.question(question);
         builder.finish(question)
+    }
+
+    /// Finds the patterns in folded text of a content of some length; `None` without any.
+    pub(super) fn finder(&self, length: usize) -> Option<&Finder> {
+        self.finders.of(&self.folded, length)
     }
 
     /// Whether there is nothing to look for.
@@ -347,15 +355,13 @@ impl Builder {
     }
 
     fn finish(self, question: &str) -> Needles {
-        let bytes: usize = self.folded.iter().map(Vec::len).sum();
-        let kind = if bytes <= MAX_DFA { AhoCorasickKind::DFA } else { AhoCorasickKind::ContiguousNFA };
-        let mut builder = AhoCorasick::builder();
-        builder.match_kind(MatchKind::Standard).kind(Some(kind));
-        // It fails for automata of billions of states alone; the sizes above keep far from that.
-        let finder = (!self.folded.is_empty()).then(|| builder.build(&self.folded).ok()).flatten();
+        // However a number is written, its digits stand beside each other once all that is no digit is gone.
+        let digits: Vec<String> = self.numbers.iter().map(|needle| needle.number.digits()).collect();
         Needles {
-            finder,
+            gate: Gate::new(self.folded.iter().map(Vec::as_slice).chain(digits.iter().map(String::as_bytes))),
+            finders: Finders::default(),
             longest: self.folded.iter().map(Vec::len).max().unwrap_or(0),
+            folded: self.folded,
             patterns: self.patterns,
             numbers: self.numbers,
             raw: self.raw,

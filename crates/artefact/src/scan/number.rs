@@ -54,6 +54,11 @@ impl Number {
         found.map(|number| (number, lead + first))
     }
 
+    /// Its digits without zeros at either end, as every way of writing it has them.
+    pub(super) fn digits(&self) -> String {
+        self.digits.to_string()
+    }
+
     fn new(is_negative: bool, text: &[u8], groups: &[Group], exponent: i32) -> Option<Self> {
         let count: usize = groups.iter().map(|group| group.to - group.from).sum();
         if count > MAX_DIGITS {

@@ -1,6 +1,6 @@
 //! One pass over a content, or over the parts of it that can hold more than an earlier pass saw.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use super::fold::{Folded, fold, is_mark};
 use super::hits::{Found, Hits};
@@ -30,6 +30,9 @@ impl<'a> Pass<'a> {
     /// Searches a range of the content.
     pub(super) fn search(&mut self, range: Range<usize>) {
         let (longest, view) = (self.view.needles.longest, &mut self.view);
+        if view.needles.gate.is_shut(view.content, range.clone(), view.mode) {
+            return;
+        }
         view.window.start(range.start, range.end, range.end == view.content.len());
         let ahead = LOOKAHEAD + 8;
         // Indices of the text up to which patterns have been noted, and numbers read.
@@ -124,14 +127,14 @@ struct View<'a> {
 impl View<'_> {
     /// Notes the patterns that end behind one index and not behind another.
     fn find_patterns(&self, done: usize, limit: usize, notes: &mut Notes<'_>) {
-        let Some(finder) = &self.needles.finder else { return };
-        for found in finder.find_overlapping_iter(&self.window.text) {
+        let Some(finder) = self.needles.finder(self.content.len()) else { return };
+        finder.find(&self.window.text, |found| {
             let (from, to) = (found.start(), found.end());
             if to > limit {
-                break;
+                return ControlFlow::Break(());
             }
             if to <= done {
-                continue;
+                return ControlFlow::Continue(());
             }
             let gold = match &self.needles.patterns[found.pattern()] {
                 Pattern::Text(needle) => self.text(needle, from, to),
@@ -149,7 +152,8 @@ impl View<'_> {
             if let Some(found) = gold {
                 notes.gold(found);
             }
-        }
+            ControlFlow::Continue(())
+        });
     }
 
     /// Notes the numbers that begin in a range; returns where to read on.

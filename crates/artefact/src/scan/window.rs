@@ -121,7 +121,7 @@ impl Window {
 
     /// Folds plain ASCII, some of it at a time. Returns whether it went on at all.
     fn run(&mut self, content: &[u8], room: usize) -> bool {
-        let codes = &CODES[self.mode as usize];
+        let codes = codes_of(self.mode);
         let first = content[self.at];
         if codes[usize::from(first)] == SPECIAL {
             return false;
@@ -270,11 +270,18 @@ pub(super) fn is_first_byte(byte: u8) -> bool {
 const RUN: usize = 256;
 
 /// Codes below this are classes, codes from [`FIRST_WORD`] on are what a byte is folded to.
-const SPECIAL: u8 = 0x10;
-const FIRST_WORD: u8 = b'0';
+pub(super) const SPECIAL: u8 = 0x10;
+pub(super) const FIRST_WORD: u8 = b'0';
 
 /// What each byte is under each mode.
 const CODES: [[u8; 256]; 3] = [codes(b""), codes(b"&%\\"), codes(b"&%\\<")];
+
+/// What each byte is under a mode: below [`SPECIAL`] a class of what stands between words, from [`FIRST_WORD`] on what it is
+/// folded to, otherwise something to be looked at.
+pub(super) fn codes_of(mode: Mode) -> &'static [u8; 256] {
+    static ALL: [[u8; 256]; 3] = CODES;
+    &ALL[mode as usize]
+}
 
 const fn codes(special: &[u8]) -> [u8; 256] {
     let mut codes = [SPECIAL; 256];

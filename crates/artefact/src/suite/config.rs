@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::judge::{JudgeMode, ScoreRange};
 use super::solver::Solver;
 use super::text::{PromptSource, TextSource};
+use crate::audit::policy::PolicyConfig;
 use crate::path::RelPath;
 use crate::picture;
 
@@ -50,6 +51,9 @@ pub struct Suite {
     /// Manners towards every endpoint.
     #[serde(default)]
     pub limits: Option<Limits>,
+    /// What the checks of `proofmark audit` weigh; `--policy` wins over it.
+    #[serde(default)]
+    pub audit: Option<PolicyConfig>,
 }
 
 /// How answers are drawn from every model.

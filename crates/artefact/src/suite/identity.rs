@@ -28,12 +28,13 @@ pub fn run_id(suite: &Value, datasets: &[Digest], assets: &[AssetEntry]) -> Resu
     Ok(RunId::from_digest(&Digest::of(&bytes)))
 }
 
-/// Takes out what is not identity: `limits` and `judge_cache` of the suite, `limits` and `price` of its models.
+/// Takes out what is not identity: `limits`, `judge_cache` and `audit` of the suite, `limits` and `price` of its models.
 fn without_manners(suite: &Value) -> Value {
     let mut suite = suite.clone();
     if let Value::Object(members) = &mut suite {
         members.remove("limits");
         members.remove("judge_cache");
+        members.remove("audit");
         for list in ["models", "judges"] {
             let Some(Value::Array(mut models)) = members.remove(list) else { continue };
             for model in &mut models {

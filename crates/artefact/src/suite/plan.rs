@@ -12,6 +12,7 @@ use super::config::{Api, Format, Group, Limits, OnBadRow, OutputKind, Price, Run
 use super::judge::JudgePlan;
 use super::solver::SolverPlan;
 use super::text::{PromptSource, TextSource};
+use crate::audit::policy::PolicyConfig;
 use crate::path::RelPath;
 use crate::picture;
 
@@ -39,6 +40,9 @@ pub struct Plan {
     /// Not part of the run's identity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
+    /// Not part of the run's identity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<PolicyConfig>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

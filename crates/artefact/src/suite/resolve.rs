@@ -107,6 +107,7 @@ pub fn resolve(suite: Suite, overrides: &Overrides) -> Result<Plan, Vec<Problem>
         determinism,
         evidence: EvidencePlan { record, full_bodies },
         limits: suite.limits,
+        audit: suite.audit,
     };
     if problems.is_empty() {
         keep_only(&mut plan, &overrides.only, &mut problems);

@@ -1,4 +1,4 @@
-//! The answers of a dataset, to hold results against: JSON lines, a list, or an object with `rows`.
+//! The answers of a dataset, to hold results against: JSON lines, a list, an object with `rows`, or a table.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -7,15 +7,16 @@ use std::path::Path;
 use proofmark_artefact::store::{Hashed, Lines, digest_file, read_bounded};
 use proofmark_artefact::suite::gaia;
 use proofmark_canon::json::{self, Integers};
-use proofmark_canon::{Digest, Value};
+use proofmark_canon::{Digest, Map, Value};
+use proofmark_run::dataset::{is_table, read_table};
 
 use super::fields::{self, first};
 use crate::error::AuditError;
 
 const MAX_ROW: usize = 16 << 20;
 const MAX_DOCUMENT: u64 = 512 << 20;
-/// GAIA keeps its answers in this file of a split's folder.
-const GAIA_FILE: &str = "metadata.jsonl";
+/// GAIA keeps its answers in one of these files of a split's folder.
+const GAIA_FILES: [&str; 2] = ["metadata.jsonl", "metadata.parquet"];
 const ANSWER: &[&str] = &["Final answer", "expected_output", "expected", "gold", "ground_truth", "target", "answer"];
 
 /// A dataset's answers by item.
@@ -34,19 +35,19 @@ pub struct Row {
     pub level: Option<u32>,
 }
 
-/// Reads a dataset's answers: a file, or a folder of GAIA's with its `metadata.jsonl`.
+/// Reads a dataset's answers: a file, or a folder of GAIA's with its metadata.
 pub fn load_gold(path: &Path) -> Result<Gold, AuditError> {
-    let inner = path.join(GAIA_FILE);
+    let inner = GAIA_FILES.map(|name| path.join(name));
+    let inner = inner.iter().find(|inner| inner.is_file()).unwrap_or(&inner[0]);
     let path = if path.is_dir() { inner.as_path() } else { path };
     let io = |source| AuditError::Io { path: path.to_owned(), source };
     let mut rows = HashMap::new();
-    let mut add = |value: &Value, place: String| {
+    let mut add = |map: &Map, place: String| {
         let shape = |message: &str| AuditError::Shape {
             path: path.to_owned(),
             place: place.clone(),
             message: message.to_owned(),
         };
-        let map = value.as_object().ok_or_else(|| shape("not an object"))?;
         let id = fields::text(map, fields::ID).ok_or_else(|| shape("a row has no `task_id`"))?;
         let answer = first(map, ANSWER).map(|(_, value)| value.clone()).unwrap_or_default();
         let row = Row {
@@ -59,15 +60,22 @@ pub fn load_gold(path: &Path) -> Result<Gold, AuditError> {
             Some(_) => Err(shape("its id stands twice in the dataset")),
         }
     };
-    let is_document = is_document(path)?;
-    let (digest, bytes) = if is_document {
+    let object = |value: Value, place: String| match value {
+        Value::Object(map) => Ok((map, place)),
+        _ => Err(AuditError::Shape { path: path.to_owned(), place, message: "not an object".to_owned() }),
+    };
+    let (digest, bytes) = if is_table(path) {
+        let digest = read_table(path, |at, row| add(&row, at.to_string()))?;
+        (digest, std::fs::metadata(path).map_err(io)?.len())
+    } else if is_document(path)? {
         let bytes = read_bounded(path, MAX_DOCUMENT)?;
         let value = json::parse_with(&bytes, Integers::AsText)
             .map_err(|source| AuditError::NotJsonFile { path: path.to_owned(), source })?;
         let list = value.as_array().or_else(|| value.get("rows")?.as_array()).unwrap_or_default();
         for (at, item) in list.iter().enumerate() {
             // The hub's viewer wraps every row.
-            add(item.get("row").unwrap_or(item), format!("row {}", at + 1))?;
+            let (map, place) = object(item.get("row").unwrap_or(item).clone(), format!("row {}", at + 1))?;
+            add(&map, place)?;
         }
         digest_file(path).map_err(io)?
     } else {
@@ -82,7 +90,8 @@ pub fn load_gold(path: &Path) -> Result<Gold, AuditError> {
                 line: number,
                 source,
             })?;
-            add(&value, format!("line {number}"))?;
+            let (map, place) = object(value, format!("line {number}"))?;
+            add(&map, place)?;
         }
         lines.drain().map_err(io)?.finish()
     };
@@ -122,6 +131,28 @@ mod tests {
                 assert_eq!(gold.rows["a"], Row { answer: "x".into(), question: Some("Q?".into()), level: None });
                 assert_eq!(gold.digest, Digest::of(text.as_bytes()));
             }
+        }
+    }
+
+    #[test]
+    fn tables_are_read_by_their_names() {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in [
+            ("gold.csv", "task_id,Question,Final answer,Level\na,\"Q, or?\",x,2\n"),
+            ("gold.TSV", "task_id\tQuestion\tFinal answer\tLevel\na\tQ, or?\tx\t2\n"),
+        ] {
+            let path = dir.path().join(name);
+            write_atomic(&path, text.as_bytes()).unwrap();
+            let gold = load_gold(&path).unwrap();
+            let want = Row { answer: "x".into(), question: Some("Q, or?".into()), level: Some(2) };
+            assert_eq!(gold.rows["a"], want, "{name}");
+            assert_eq!((gold.digest, gold.bytes), (Digest::of(text.as_bytes()), text.len() as u64));
+        }
+        for (text, want) in [("task_id,answer\na,x,y\n", "line 2"), ("answer\nx\n", "line 2 of"), ("", "header")] {
+            let path = dir.path().join("bad.csv");
+            write_atomic(&path, text.as_bytes()).unwrap();
+            let error = load_gold(&path).unwrap_err().to_string();
+            assert!(error.contains(want), "{text}: {error}");
         }
     }
 

@@ -20,6 +20,7 @@ use std::path::PathBuf;
 use proofmark_artefact::audit::InputFile;
 use proofmark_canon::Digest;
 
+use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::sample::{Facts, Sample};
 
@@ -31,6 +32,8 @@ pub struct Inputs {
     pub facts: Facts,
     /// How answers are scored, by task.
     pub rules: Vec<Rule>,
+    /// What the suite makes of findings.
+    pub policy: Policy,
     pub trajectories: Option<PathBuf>,
     /// What was read so far.
     pub files: BTreeMap<String, InputFile>,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::num::NonZeroUsize;
 
-use proofmark_artefact::audit::Evidence;
+use proofmark_artefact::audit::{Authority, Evidence};
 use proofmark_artefact::manifest::{DatasetEntry, Manifest};
 use proofmark_artefact::record::{Record, Role, Status};
 use proofmark_artefact::store::{MAX_LINE, RunDir, digest_file, names};
@@ -14,13 +14,14 @@ use proofmark_artefact::suite::plan::{DatasetPlan, Plan};
 use proofmark_artefact::suite::resolve::Overrides;
 use proofmark_artefact::text::excerpt;
 use proofmark_artefact::trajectory::head;
-use proofmark_artefact::witness::Block;
+use proofmark_artefact::witness::{Block, Sidecar};
 use proofmark_canon::{Digest, Value, json};
 
 use super::Inputs;
 use super::telemetry::load_requests;
 use crate::error::AuditError;
 use crate::look::Marks;
+use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::sample::{Disclosure, Facts, Mark, Origin, Sample, TaskFacts};
 use crate::seen::{Found, Lens, look_at_prompt};
@@ -59,6 +60,7 @@ pub fn load_run(dir: &RunDir, lens: &Lens<'_>, workers: NonZeroUsize) -> Result<
         index: HashMap::new(),
         facts: facts(dir, &plan),
         rules: Vec::new(),
+        policy: plan.audit.as_ref().map(|audit| Policy::of_config(audit, Authority::Suite)).unwrap_or_default(),
         trajectories: Some(dir.file(names::TRAJECTORIES)).filter(|path| path.is_file()),
         files: BTreeMap::new(),
         found: Found::default(),
@@ -119,9 +121,15 @@ fn plan_of(dir: &RunDir) -> Result<Plan, AuditError> {
     suite.map_err(|error| AuditError::Suite { message: excerpt(&error.to_string(), 400) })
 }
 
+/// What a run says of itself, without its request ids, of which there may be millions.
+pub(super) fn witness_of(dir: &RunDir) -> Option<Block> {
+    let value = Sidecar::read(&dir.file(names::REPLAY)).ok()?.parse().ok()?;
+    json::from_value(&value).ok()
+}
+
 fn facts(dir: &RunDir, plan: &Plan) -> Facts {
     let manifest = dir.manifest();
-    let witness: Option<Block> = dir.read_json(names::REPLAY).ok();
+    let witness = witness_of(dir);
     let is_live = manifest.models.iter().any(|model| model.provider != "offline");
     Facts {
         origin: Origin::Own,

@@ -6,10 +6,10 @@ use proofmark_artefact::manifest::ModelEntry;
 use proofmark_artefact::store::{Hashed, Lines, MAX_LINE, RunDir, names};
 use proofmark_artefact::telemetry::{Attempt, AttemptOutcome};
 use proofmark_artefact::text::excerpt;
-use proofmark_artefact::witness::Block;
 use proofmark_canon::{Digest, json};
 
 use super::Inputs;
+use super::own::witness_of;
 use crate::error::AuditError;
 use crate::kept::MAX_EVIDENCE;
 use crate::sample::{Contradiction, Requests, Sample};
@@ -21,7 +21,7 @@ pub(super) fn load_requests(dir: &RunDir, inputs: &mut Inputs) -> Result<(), Aud
         return Ok(());
     }
     let io = |source| AuditError::Io { path: path.clone(), source };
-    let invoked_at = dir.read_json::<Block>(names::REPLAY).ok().map(|block| block.invoked_at);
+    let invoked_at = witness_of(dir).map(|block| block.invoked_at);
     let mut reader = Reader { models: &dir.manifest().models, invoked_at, ..Reader::default() };
     let mut lines = Lines::new(Hashed::new(std::fs::File::open(&path).map_err(io)?), MAX_LINE);
     while let Some(line) = lines.next_line().map_err(|source| AuditError::Line { path: path.clone(), source })? {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use proofmark_artefact::scan::Plain;
 
 use super::label::{self, Label, label};
@@ -52,7 +52,9 @@ impl Clues {
                 kinds.push(Clue::Field(field as u8));
             }
         }
-        Self { finder: AhoCorasick::new(texts).ok(), kinds }
+        // It searches a few kilobytes around answers: a faster automaton would cost more than it saves.
+        let finder = AhoCorasick::builder().kind(Some(AhoCorasickKind::NoncontiguousNFA)).build(texts);
+        Self { finder: finder.ok(), kinds }
     }
 }
 
@@ -64,6 +66,12 @@ const FIELDS: &[&[&str]] = &[
     &["level"],
     &["file_name", "file name"],
 ];
+
+/// The label right before an answer.
+pub(super) fn label_before(text: &str, at: usize) -> Option<Label> {
+    let from = text.ceil_char_boundary(at.saturating_sub(label::REACH));
+    label(&text[from..at])
+}
 
 /// The surroundings of the answers of one text. Folded once for answers that stand near each other.
 pub(super) struct Context<'a> {
@@ -79,12 +87,6 @@ pub(super) struct Context<'a> {
 impl<'a> Context<'a> {
     pub(super) fn new(text: &'a str, clues: &'a Clues) -> Self {
         Self { text, clues, range: 0..0, found: Vec::new(), has_records: false }
-    }
-
-    /// The label right before an answer.
-    pub(super) fn label(&self, at: usize) -> Option<Label> {
-        let from = self.text.ceil_char_boundary(at.saturating_sub(label::REACH));
-        label(&self.text[from..at])
     }
 
     /// Whether the text holds hardly anything but a label and the answer.
@@ -112,7 +114,7 @@ impl<'a> Context<'a> {
 
     /// Whether the answer is a field of a record that a benchmark's file would hold.
     pub(super) fn is_record(&mut self, hit: &Range<usize>) -> bool {
-        if self.label(hit.start).is_none() {
+        if label_before(self.text, hit.start).is_none() {
             return false;
         }
         self.fill(hit);

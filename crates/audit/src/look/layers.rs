@@ -90,12 +90,12 @@ fn find_runs(content: &[u8], shortest: usize, mut give: impl FnMut(Range<usize>)
     }
 }
 
-/// Whether a short run has letters of both cases in an order that no word has, or letters among digits.
+/// Whether a short run has letters of both cases in an order that no word has, or capitals among digits.
 fn is_no_word(run: &[u8]) -> bool {
     let has = |is: fn(&u8) -> bool| run.iter().any(is);
     let is_hex = run.iter().all(u8::is_ascii_hexdigit) && has(u8::is_ascii_digit);
     let rises = run.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
-    is_hex || rises || has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit)
+    is_hex || rises || has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit)
 }
 
 fn end_of_run(content: &[u8], from: usize) -> usize {
@@ -200,7 +200,16 @@ fn sextet(byte: u8) -> u8 {
 }
 
 fn is_code(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
+    static CODE: [bool; 256] = {
+        let mut all = [false; 256];
+        let mut byte = 0u8;
+        while byte < 0x80 {
+            all[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
+            byte += 1;
+        }
+        all
+    };
+    CODE[usize::from(byte)]
 }
 
 fn lossy(bytes: Vec<u8>) -> String {

@@ -562,3 +562,8 @@ fn forms_are_named_as_the_scan_names_them() {
         assert_eq!(found.first().and_then(|sighting| sighting.form), Some(form), "{text} {found:?}");
     }
 }
+
+#[test]
+fn two_layers_without_a_small_letter_are_read() {
+    assert!(!watch("Nnto", QUESTION).leaks("VG01MGJ3PT0=", None).is_empty());
+}

@@ -1,6 +1,7 @@
 //! Leaked answers: in what came from outside, and in what the agent was given.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use aho_corasick::AhoCorasick;
 use proofmark_artefact::scan::{Needles, Plain};
@@ -8,7 +9,7 @@ use proofmark_artefact::trajectory::{Form, Hit, Scan};
 use proofmark_canon::Value;
 
 use super::common::{Weight, weigh};
-use super::context::{Clues, Context, REACH};
+use super::context::{Clues, Context, REACH, label_before};
 use super::label::Label;
 use super::layers::{Layer, layers};
 use super::marks::{MarkKind, Marks};
@@ -37,8 +38,10 @@ pub struct Watch {
     needles: Needles,
     marks: Marks,
     question: Question,
-    /// What may stand with an answer.
-    clues: Clues,
+    /// The task's id, when it is long enough to be its own.
+    id: Option<String>,
+    /// What may stand with an answer; made when one is found.
+    clues: OnceLock<Clues>,
     /// Whether the task itself shows an answer, so that the answer alone says nothing.
     is_shown: bool,
     /// Short texts of the task, as they may stand in a prompt.
@@ -48,7 +51,7 @@ pub struct Watch {
     /// The weight of the lightest answer.
     weight: Weight,
     /// Finds what may stand with an answer, in texts that hold more answers than are listed.
-    anchors: Option<AhoCorasick>,
+    anchors: OnceLock<Option<AhoCorasick>>,
 }
 
 /// An answer where it stands, or a source that it can be had from.
@@ -166,21 +169,11 @@ impl Watch {
         let is_own = id.len() >= 8 && id.bytes().any(|byte| byte.is_ascii_digit());
         // A short id is anyone's.
         let id = is_own.then_some(id);
-        let mut words: Vec<&str> = subject.marks.addresses().collect();
-        words.extend(id.as_deref());
-        words.extend([
-            "answer key",
-            "answer_key",
-            "gold answer",
-            "ground truth",
-            "ground_truth",
-            "expected_output",
-            "final answer",
-        ]);
         Self {
-            anchors: AhoCorasick::builder().ascii_case_insensitive(true).build(&words).ok(),
+            anchors: OnceLock::new(),
             needles,
-            clues: Clues::new(subject.marks, id.as_deref()),
+            clues: OnceLock::new(),
+            id,
             marks: subject.marks.clone(),
             question: Question::new(subject.question),
             is_shown,
@@ -216,7 +209,10 @@ impl Watch {
             .map(range)
             .filter(|hit| self.question.is_enough(hit.len()))
             .collect();
-        let mut context = Context::new(head, &self.clues);
+        if scan.gold.is_empty() {
+            return list(sightings);
+        }
+        let mut context = Context::new(head, self.clues());
         for hit in &scan.gold {
             let place = range(hit);
             if place.end <= head.len() {
@@ -250,6 +246,28 @@ impl Watch {
         list(sightings)
     }
 
+    fn clues(&self) -> &Clues {
+        self.clues.get_or_init(|| Clues::new(&self.marks, self.id.as_deref()))
+    }
+
+    fn anchors(&self) -> Option<&AhoCorasick> {
+        let build = || {
+            let mut words: Vec<&str> = self.marks.addresses().collect();
+            words.extend(self.id.as_deref());
+            words.extend([
+                "answer key",
+                "answer_key",
+                "gold answer",
+                "ground truth",
+                "ground_truth",
+                "expected_output",
+                "final answer",
+            ]);
+            AhoCorasick::builder().ascii_case_insensitive(true).build(&words).ok()
+        };
+        self.anchors.get_or_init(build).as_ref()
+    }
+
     fn source(&self, source: Option<&str>) -> Option<Sighting> {
         let is_dataset = source.is_some_and(|source| self.marks.is_source(source));
         let sighting = Sighting { form: None, offset: 0, grade: Grade::Critical, why: Why::DatasetSource };
@@ -263,9 +281,10 @@ impl Watch {
         if scan.more > 0 {
             self.look_again(text, &questions, &mut hits);
         }
-        let mut context = Context::new(text, &self.clues);
+        let mut context = (!hits.is_empty()).then(|| Context::new(text, self.clues()));
         for (hit, form) in hits {
-            let Some((grade, why)) = self.judge(&mut context, text, &hit, form, &questions) else { continue };
+            let Some(context) = &mut context else { break };
+            let Some((grade, why)) = self.judge(context, text, &hit, form, &questions) else { continue };
             let (grade, why) = if is_from_dataset { (Grade::Critical, Why::DatasetSource) } else { (grade, why) };
             sightings.push(Sighting { form: Some(self.form(&text[hit.clone()], form)), offset: hit.start, grade, why });
         }
@@ -288,7 +307,6 @@ impl Watch {
             self.look_again(text, &self.questions(text, &scan), &mut hits);
         }
         let masked = if hits.is_empty() { Vec::new() } else { self.mask(text) };
-        let context = Context::new(text, &self.clues);
         for (hit, form) in hits {
             if masked.iter().any(|mask| mask.start <= hit.start && hit.end <= mask.end && mask.len() >= hit.len() + 8) {
                 continue;
@@ -296,7 +314,7 @@ impl Watch {
             let needs_more = self.is_shown || self.weight_of(text, &hit, form) == Weight::Common;
             let is_behind_question =
                 || masked.iter().any(|mask| mask.end <= hit.start && hit.start - mask.end <= QUESTION_TAIL / 2);
-            let is_told = match context.label(hit.start) {
+            let is_told = match label_before(text, hit.start) {
                 _ if needs_more && is_choice(&text[hit.end..]) => false,
                 Some(Label::Key) => true,
                 // Examples call other answers so, and one of them may be the same by chance.
@@ -331,7 +349,10 @@ impl Watch {
     ) {
         let mut inner = Vec::new();
         look(&layer.text, &mut inner);
-        let label = Context::new(text, &self.clues).label(layer.range.start);
+        if inner.is_empty() {
+            return;
+        }
+        let label = label_before(text, layer.range.start);
         let is_known = |sighting: &Sighting, sightings: &[Sighting]| {
             sightings.iter().any(|known| layer.range.contains(&known.offset) && known.grade <= sighting.grade)
         };
@@ -360,7 +381,7 @@ impl Watch {
         if questions.iter().any(|question| question.start <= hit.start && hit.end <= question.end) {
             return None;
         }
-        let label = context.label(hit.start);
+        let label = label_before(text, hit.start);
         let is_encoded = matches!(form, Form::Base64 | Form::Hex);
         let is_common = self.weight_of(text, hit, form) == Weight::Common;
         // A hit alone says nothing when the answer is everywhere, or in the task itself.
@@ -404,7 +425,7 @@ impl Watch {
     /// Adds the answers that stand near something that makes them a leak, however many others there are.
     fn look_again(&self, text: &str, questions: &[Range<usize>], hits: &mut Vec<(Range<usize>, Form)>) {
         let mut places: Vec<Range<usize>> = questions.to_vec();
-        if let Some(anchors) = &self.anchors {
+        if let Some(anchors) = self.anchors() {
             let mut last = 0;
             for found in anchors.find_iter(text) {
                 if found.start() >= last {

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &SealArgs, settings: &Settings) -> Result<Exit, Failure>
         return refuse_unverified(&outcome, settings);
     }
     let report = report?;
-    let allowances = needed(&block, &report.attestation);
+    let allowances = needed(&block, &report);
     if !allowances.is_empty() && !args.allow_dirty {
         return refuse(&allowances, settings);
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use proofmark_testkit::command::{Ran, TestEnv};
 use serde_json::{Value, json};
 
-use super::support::{empty, json_lines, small};
+use super::support::{SMALL, empty, json_lines, small};
 
 /// The GAIA example, run for submission.
 fn example() -> TestEnv {
@@ -193,12 +193,43 @@ fn a_policy_turns_a_finding_down_and_is_seen_to_do_so() {
     let report = audit(&env, &arguments, 0);
     let check = check(&report, "AUD-8");
     assert_eq!((&check["status"], &check["severity"]), (&json!("fail"), &json!("warn")));
-    assert_eq!(check["overridden"], json!({"from": "critical", "reason": "rounded by hand", "to": "warn"}));
+    assert_eq!(
+        check["overridden"],
+        json!({"by": "policy", "from": "critical", "reason": "rounded by hand", "to": "warn"})
+    );
     assert_eq!(report["attestation"]["overridden"], json!(["AUD-8"]));
     let text = env.run(&[&["audit"], &arguments[..]].concat()).expect(0);
-    text.says(&["overridden: the policy makes warn of critical: rounded by hand", "turned down by the policy: AUD-8"]);
+    text.says(&["overridden: the policy makes warn of critical: rounded by hand", "turned down: AUD-8"]);
     env.put("policy.yaml", "severities: {AUD-8: pass}\n");
     env.run(&[&["audit"], &arguments[..]].concat()).expect(2).complains(&["the policy `policy.yaml` cannot be used"]);
+}
+
+#[test]
+fn a_suite_sets_severities_and_a_policy_wins_over_it() {
+    let env = small();
+    let run_id = |dir: &str| {
+        let manifest: Value = serde_json::from_slice(&env.bytes(&format!("{dir}/manifest.json"))).unwrap();
+        manifest["run_id"].clone()
+    };
+    env.run(&["run", "suite.yaml", "--run-dir", "plain"]).expect(0);
+    let turned =
+        "audit:\n  severities: {AUD-1: info, AUD-2: info, AUD-3: warn, AUD-4: info}\n  reasons: {AUD-1: for fun}\n";
+    env.put("suite.yaml", format!("{SMALL}{turned}"));
+    env.run(&["run", "suite.yaml", "--run-dir", "r"]).expect(0);
+    assert_eq!(run_id("r"), run_id("plain"), "what an audit weighs is not what is asked");
+    let report = audit(&env, &["r"], 0);
+    assert_eq!(report["attestation"]["overridden"], json!(["AUD-1", "AUD-2", "AUD-3", "AUD-4"]));
+    let want = json!({"by": "suite", "from": "critical", "reason": "for fun", "to": "info"});
+    assert_eq!((&check(&report, "AUD-1")["overridden"], &check(&report, "AUD-1")["status"]), (&want, &json!("skip")));
+    env.run(&["audit", "r"])
+        .expect(0)
+        .says(&["the suite makes info of critical: for fun", "turned down: AUD-1, AUD-2"]);
+    env.run(&["audit", "r", "--strict"]).expect(1);
+    env.put("policy.yaml", "severities: {AUD-1: critical}\n");
+    let report = audit(&env, &["r", "--policy", "policy.yaml"], 1);
+    assert_eq!(report["attestation"]["overridden"], json!(["AUD-2", "AUD-3", "AUD-4"]));
+    env.put("suite.yaml", format!("{SMALL}audit: {{severities: {{AUD-12: info}}}}\n"));
+    env.run(&["validate", "suite.yaml"]).expect(1).complains(&["AUD-12"]);
 }
 
 #[test]

@@ -158,7 +158,7 @@ pub(super) fn compare_audit(
 pub(super) fn check_allowances(
     folder: &Path,
     predicate: &Predicate,
-    audit: &Attestation,
+    audit: &Report,
     allowed: Allowed,
     version: &str,
     stage: &mut Stage,

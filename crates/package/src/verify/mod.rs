@@ -167,8 +167,8 @@ fn audit(look: &Look<'_>, predicate: &Predicate, how: &Verification<'_>, reached
         }
     };
     let (is_same, sealed) = derived::compare_audit(look.folder, &report, predicate, how.version, &mut stage);
+    derived::check_allowances(look.folder, predicate, &report, how.allowed, how.version, &mut stage);
     let attestation = report.attestation;
-    derived::check_allowances(look.folder, predicate, &attestation, how.allowed, how.version, &mut stage);
     // With other inputs, by another version, or when less was asked for, it may well be another one.
     let is_comparable =
         how.root.is_none() && how.demand.rung() >= Rung::Scores && predicate.sealed_with.version == how.version;

@@ -19,7 +19,8 @@
 //!
 //! Parts: [`error`] what can be wrong, [`context`] what the caller hands in, [`item`] rows to items, [`source`] where rows
 //! come from ([`jsonl`], [`csv`], [`parquet`] and inline), [`lines`] bounded lines, [`names`] names in messages,
-//! [`shuffle`] the seeded order, [`prepared`] the two passes, [`hub`] the Hugging Face hub, [`gaia`] the layout of GAIA.
+//! [`shuffle`] the seeded order, [`prepared`] the two passes, [`hub`] the Hugging Face hub, [`gaia`] the layout of GAIA,
+//! [`table`] one file by itself.
 
 mod context;
 mod csv;
@@ -35,9 +36,11 @@ mod prepared;
 mod quiet;
 mod shuffle;
 mod source;
+mod table;
 
 pub use context::{DataContext, HasFile, HubContext, Tuning};
 pub use error::{At, DatasetError, Problem, Role};
 pub use hub::error::HubProblem;
 pub use item::{Attachment, Item, MAX_ID_BYTES};
 pub use prepared::{Items, Prepared, UsedFile, prepare};
+pub use table::{is_table, read_table};

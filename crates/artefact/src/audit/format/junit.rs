@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use super::{message, overridden, place, spoils, verdict};
+use super::{message, overridden, place, spoils};
 use crate::audit::{CheckReport, CheckStatus, Report, Severity};
 use crate::diff::format::escape::xml;
 use crate::text::{one_line, visible};
@@ -28,7 +28,7 @@ pub fn junit(report: &Report, strict: bool) -> String {
         case(&mut out, check, fails(check));
     }
     out.push_str("  </testsuite>\n");
-    let _ = writeln!(out, "  <system-out>{}</system-out>", xml(&visible(&verdict(report))));
+    let _ = writeln!(out, "  <system-out>{}</system-out>", xml(&visible(&report.attestation.in_words())));
     out.push_str("</testsuites>\n");
     out
 }

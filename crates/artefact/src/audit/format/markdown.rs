@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{message, overridden, place, scope, spoils, verdict};
+use super::{message, overridden, place, scope, spoils};
 use crate::audit::{CheckStatus, Report};
 use crate::diff::format::escape::markdown as plain;
 
@@ -16,8 +16,12 @@ pub fn markdown(report: &Report) -> String {
     let mut out = String::new();
     let mark = if report.attestation.clean { "✅" } else { "❌" };
     // Writing to a String cannot fail, here and below.
-    let _ =
-        writeln!(out, "### {mark} Proofmark audit\n\n**{}**\n\n{}\n", plain(&verdict(report)), plain(&scope(report)));
+    let _ = writeln!(
+        out,
+        "### {mark} Proofmark audit\n\n**{}**\n\n{}\n",
+        plain(&report.attestation.in_words()),
+        plain(&scope(report))
+    );
     out.push_str("| | check | | severity | seen |\n|---|---|---|---|--:|\n");
     for check in &report.checks {
         let mark = match check.status {

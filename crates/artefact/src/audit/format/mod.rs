@@ -26,28 +26,6 @@ pub fn json(report: &Report) -> Result<Vec<u8>, EncodeError> {
     Ok(bytes)
 }
 
-/// What it all comes to, on one line.
-fn verdict(report: &Report) -> String {
-    let attestation = &report.attestation;
-    let word = match (attestation.clean, attestation.strict_clean) {
-        (true, true) => "clean",
-        (true, false) => "clean, with warnings",
-        _ => "not clean",
-    };
-    let mut parts = Vec::new();
-    for (name, ids) in [
-        ("critical", &attestation.critical_failures),
-        ("warnings", &attestation.warn_failures),
-        ("not all seen", &attestation.skipped),
-        ("turned down by the policy", &attestation.overridden),
-    ] {
-        if !ids.is_empty() {
-            parts.push(format!("{name}: {}", ids.join(", ")));
-        }
-    }
-    if parts.is_empty() { word.to_owned() } else { format!("{word} ({})", parts.join("; ")) }
-}
-
 /// What was looked at, on one line.
 fn scope(report: &Report) -> String {
     let totals = &report.totals;
@@ -83,7 +61,7 @@ fn place(evidence: &Evidence) -> String {
 fn overridden(check: &CheckReport) -> Option<String> {
     let overridden = check.overridden.as_ref()?;
     let reason = overridden.reason.as_ref().map(|reason| format!(": {}", one_line(reason, 200))).unwrap_or_default();
-    Some(format!("the policy makes {} of {}{reason}", overridden.to, overridden.from))
+    Some(format!("the {} makes {} of {}{reason}", overridden.by.as_str(), overridden.to, overridden.from))
 }
 
 #[cfg(test)]
@@ -113,8 +91,12 @@ pub(super) mod tests {
             status,
         };
         let mut turned = check("AUD-4", CheckStatus::Fail, Severity::Warn, vec![]);
-        turned.overridden =
-            Some(Overridden { from: Severity::Critical, reason: Some("known".into()), to: Severity::Warn });
+        turned.overridden = Some(Overridden {
+            by: Authority::Policy,
+            from: Severity::Critical,
+            reason: Some("known".into()),
+            to: Severity::Warn,
+        });
         Report {
             attestation: Attestation {
                 clean: false,
@@ -149,9 +131,8 @@ pub(super) mod tests {
 
     #[test]
     fn the_verdict_names_what_it_rests_on() {
-        let want =
-            "not clean (critical: AUD-1; warnings: AUD-4; not all seen: AUD-2; turned down by the policy: AUD-4)";
-        assert_eq!(verdict(&report()), want);
+        let want = "not clean (critical: AUD-1; warnings: AUD-4; not all seen: AUD-2; turned down: AUD-4)";
+        assert_eq!(report().attestation.in_words(), want);
         let mut clean = report();
         clean.attestation = Attestation {
             clean: true,
@@ -162,6 +143,6 @@ pub(super) mod tests {
             overridden: vec![],
             harness_gaps: vec![],
         };
-        assert_eq!(verdict(&clean), "clean");
+        assert_eq!(clean.attestation.in_words(), "clean");
     }
 }

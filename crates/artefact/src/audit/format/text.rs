@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Palette, message, overridden, place, scope, spoils, verdict};
+use super::{Palette, message, overridden, place, scope, spoils};
 use crate::audit::{CheckReport, CheckStatus, Report, Severity};
 use crate::number::counted;
 use crate::replay::Status;
@@ -21,7 +21,7 @@ pub fn text(report: &Report, palette: Palette) -> String {
         one(&mut out, check, palette);
     }
     let status = if report.attestation.clean { Status::Ok } else { Status::Fail };
-    let _ = writeln!(out, "verdict: {}", paint(&verdict(report), status, palette));
+    let _ = writeln!(out, "verdict: {}", paint(&report.attestation.in_words(), status, palette));
     let _ = writeln!(out, "cannot show: {}", visible(&report.threat_model.cannot_show.join("; ")));
     out
 }
@@ -86,7 +86,7 @@ mod tests {
   pass  AUD-3   a check                   warn      3/3
   warn  AUD-4   a check                   warn      3/3
         overridden: the policy makes warn of critical: known
-verdict: not clean (critical: AUD-1; warnings: AUD-4; not all seen: AUD-2; turned down by the policy: AUD-4)
+verdict: not clean (critical: AUD-1; warnings: AUD-4; not all seen: AUD-2; turned down: AUD-4)
 cannot show: b
 ";
         assert_eq!(found, want);

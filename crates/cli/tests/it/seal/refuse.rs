@@ -45,6 +45,23 @@ fn a_run_that_is_not_fit_is_refused_and_what_was_allowed_is_shown_ever_after() {
 }
 
 #[test]
+fn a_suite_cannot_make_its_own_run_fit() {
+    let env = empty();
+    let turned = "audit: {severities: {AUD-1: info, AUD-2: info, AUD-3: info, AUD-4: info}}\n";
+    env.put("repo/suite.yaml", format!("{SMALL}{turned}"));
+    env.put("repo/data.jsonl", SMALL_DATA);
+    commit(&env);
+    run(&env, &["run", "repo/suite.yaml", "--run-dir", "repo/run"]).expect(0);
+    run(&env, &["keys", "new", "ada", "--role", "submitter", "--no-passphrase"]).expect(0);
+    let reason = "the suite turns AUD-1 down, which is critical";
+    seal(&env, &["-o", "out"]).expect(1).says(&["refused:", reason, "the suite turns AUD-4 down"]);
+    seal(&env, &["-o", "out", "--allow-dirty"]).expect(0);
+    let package = package_in(&env, "out");
+    verify(&env, &package, &[]).expect(1).says(&[reason]);
+    verify(&env, &package, &["--allow-dirty"]).expect(0).says(&["turned down: AUD-1"]);
+}
+
+#[test]
 fn a_run_outside_of_git_needs_a_word_about_it() {
     let env = empty();
     env.put("repo/suite.yaml", SMALL);

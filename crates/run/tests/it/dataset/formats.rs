@@ -11,7 +11,7 @@ use parquet::schema::parser::parse_message_type;
 use proofmark_artefact::suite::config::{Format, OnBadRow};
 use proofmark_artefact::suite::plan::DatasetPlan;
 use proofmark_canon::{Digest, Value};
-use proofmark_run::dataset::{Problem, prepare};
+use proofmark_run::dataset::{DatasetError, Problem, prepare, read_table};
 use proptest::prelude::*;
 
 use super::{Folder, json, plan};
@@ -147,6 +147,13 @@ fn parquet_rows_become_json_in_the_documented_way() {
         let prepared = prepare(&plan, &folder.context()).unwrap();
         let bytes = std::fs::read(folder.0.path().join("d.parquet")).unwrap();
         assert_eq!((prepared.rows, prepared.digest), (5, Digest::of(&bytes)));
+        let mut rows = Vec::new();
+        let digest = read_table(&folder.0.path().join("d.parquet"), |at, row| {
+            rows.push((at.to_string(), row));
+            Ok::<_, DatasetError>(())
+        });
+        assert_eq!((digest.unwrap(), rows.len()), (Digest::of(&bytes), 5));
+        assert_eq!(rows.pop(), Some(("row 5".to_owned(), items[4].fields.clone())));
     }
 }
 

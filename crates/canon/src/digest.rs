@@ -34,10 +34,18 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = [0u8; 64];
-        HEXLOWER.encode_mut(&self.0, &mut text);
-        f.write_str("sha256:")?;
-        f.write_str(std::str::from_utf8(&text).unwrap_or_default())
+        f.write_str(std::str::from_utf8(&self.text()).unwrap_or_default())
+    }
+}
+
+impl Digest {
+    /// `sha256:` and 64 digits.
+    fn text(&self) -> [u8; 71] {
+        let mut text = [0u8; 71];
+        let (name, digits) = text.split_at_mut(7);
+        name.copy_from_slice(b"sha256:");
+        HEXLOWER.encode_mut(&self.0, digits);
+        text
     }
 }
 
@@ -65,7 +73,7 @@ impl FromStr for Digest {
 
 impl serde::Serialize for Digest {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(std::str::from_utf8(&self.text()).unwrap_or_default())
     }
 }
 

@@ -11,6 +11,7 @@ mod check;
 mod de;
 mod read;
 mod ser;
+mod special;
 mod value;
 mod write;
 

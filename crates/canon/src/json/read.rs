@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use super::special::first_special;
 use super::value::{Map, Number, Value};
 use super::write::append_number;
 
@@ -197,8 +198,7 @@ impl Reader<'_> {
         let mut out = String::new();
         loop {
             let rest = &self.bytes[self.at..];
-            let clean =
-                rest.iter().position(|b| matches!(b, b'"' | b'\\' | 0..=0x1f)).ok_or(ParseErrorKind::UnexpectedEnd)?;
+            let clean = first_special(rest).ok_or(ParseErrorKind::UnexpectedEnd)?;
             // The scan stops at ASCII only, so both ends are on character boundaries.
             out.push_str(&self.text[self.at..self.at + clean]);
             self.at += clean;

@@ -37,7 +37,8 @@ impl ser::Error for EncodeError {
 
 /// Returns the canonical bytes of a value.
 pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, EncodeError> {
-    let mut out = Vec::with_capacity(256);
+    // What is written most, a record or an answer, has about so many bytes.
+    let mut out = Vec::with_capacity(1024);
     to_writer(value, &mut out)?;
     Ok(out)
 }

@@ -1,5 +1,6 @@
 //! Canonical text of a value.
 
+use super::special::first_special;
 use super::value::{Map, Value};
 
 impl Value {
@@ -86,13 +87,11 @@ pub fn append_string(text: &str, out: &mut Vec<u8>) {
     out.reserve(bytes.len() + 2);
     out.push(b'"');
     let mut clean_from = 0;
-    for (at, &byte) in bytes.iter().enumerate() {
-        if !NEEDS_ESCAPE[byte as usize] {
-            continue;
-        }
+    while let Some(found) = first_special(&bytes[clean_from..]) {
+        let at = clean_from + found;
         out.extend_from_slice(&bytes[clean_from..at]);
         clean_from = at + 1;
-        match byte {
+        match bytes[at] {
             b'"' => out.extend_from_slice(b"\\\""),
             b'\\' => out.extend_from_slice(b"\\\\"),
             0x08 => out.extend_from_slice(b"\\b"),
@@ -110,18 +109,6 @@ pub fn append_string(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(&bytes[clean_from..]);
     out.push(b'"');
 }
-
-const NEEDS_ESCAPE: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 0x20 {
-        table[byte] = true;
-        byte += 1;
-    }
-    table[b'"' as usize] = true;
-    table[b'\\' as usize] = true;
-    table
-};
 
 #[cfg(test)]
 mod tests {

@@ -386,6 +386,14 @@ pub(crate) fn look_at_prompt(lens: &Lens<'_>, sample: &Sample, texts: &[&str], p
     found.take(MOST_OF_ONE).collect()
 }
 
+/// The gold answer in the words that all prompts of a task have, where they call it the answer.
+pub(crate) fn look_at_frame(lens: &Lens<'_>, sample: &Sample, texts: &[String], place: &str) -> Vec<Evidence> {
+    let golds = sample.golds();
+    let watch = watch_of(lens, sample, &golds);
+    let sightings = texts.iter().flat_map(|text| watch.told(text));
+    sightings.map(|sighting| evidence_of(lens, sample, sighting.why.as_str(), &sighting, place)).take(1).collect()
+}
+
 fn watch_of(lens: &Lens<'_>, sample: &Sample, golds: &[String]) -> Watch {
     Watch::new(&Subject {
         gold: golds,

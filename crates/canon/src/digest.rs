@@ -66,8 +66,12 @@ impl FromStr for Digest {
     fn from_str(text: &str) -> Result<Self, DigestError> {
         let refuse = || DigestError(text.chars().take(80).collect());
         let hex = text.strip_prefix("sha256:").ok_or_else(refuse)?;
-        let bytes = HEXLOWER.decode(hex.as_bytes()).map_err(|_| refuse())?;
-        Ok(Self(bytes.try_into().map_err(|_| refuse())?))
+        if hex.len() != 64 {
+            return Err(refuse());
+        }
+        let mut bytes = [0; 32];
+        HEXLOWER.decode_mut(hex.as_bytes(), &mut bytes).map_err(|_| refuse())?;
+        Ok(Self(bytes))
     }
 }
 

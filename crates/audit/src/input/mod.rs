@@ -1,13 +1,15 @@
 //! Readers: whatever was left, as samples and facts.
 //!
 //! - [`results`] results of other harnesses; [`metadata`] what they say of the whole; [`gold`] the answers of a dataset;
-//! - [`own`] a run directory of ours; [`telemetry`] what its requests looked like;
+//! - [`own`] a run directory of ours; [`frame`] what its prompts have in common; [`telemetry`] what its requests looked
+//!   like;
 //! - [`fields`] members under the several names that harnesses give them.
 //!
 //! Nothing here judges: a value that does not fit is kept in its own words, and a check says what it means. What cannot be
 //! read at all is an error.
 
 pub mod fields;
+mod frame;
 pub mod gold;
 pub mod metadata;
 pub mod own;

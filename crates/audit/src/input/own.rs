@@ -18,13 +18,14 @@ use proofmark_artefact::witness::{Block, Sidecar};
 use proofmark_canon::{Digest, Value, json};
 
 use super::Inputs;
+use super::frame::{Prompts, tail};
 use super::telemetry::load_requests;
 use crate::error::AuditError;
 use crate::look::Marks;
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::sample::{Disclosure, Facts, Mark, Origin, Sample, TaskFacts};
-use crate::seen::{Found, Lens, look_at_prompt};
+use crate::seen::{Found, Lens, look_at_frame, look_at_prompt};
 use crate::walk::{Stopped, walk};
 
 /// How much of a question is kept: enough to know its text again elsewhere.
@@ -67,7 +68,7 @@ pub fn load_run(dir: &RunDir, lens: &Lens<'_>, workers: NonZeroUsize) -> Result<
     };
     let path = dir.file(names::RECORDS);
     let file = File::open(&path).map_err(|source| AuditError::Io { path: path.clone(), source })?;
-    let look = |number: u64, line: &[u8]| -> Result<(Sample, Vec<Evidence>), AuditError> {
+    let look = |number: u64, line: &[u8]| -> Result<Read, AuditError> {
         let shape =
             |message: String| AuditError::Shape { path: path.clone(), place: format!("line {number}"), message };
         let value =
@@ -75,15 +76,32 @@ pub fn load_run(dir: &RunDir, lens: &Lens<'_>, workers: NonZeroUsize) -> Result<
         let record: Record = json::from_value(&value).map_err(|error| shape(error.to_string()))?;
         let task =
             *tasks.get(record.task.as_str()).ok_or_else(|| shape("a record of no task of the run".to_owned()))?;
-        let sample = sample_of(&record, task, &rules[task], number);
-        let found = look_at_messages(lens, &sample, &record, number);
-        Ok((sample, found))
+        let question = asked(&record);
+        let sample = sample_of(&record, &question, task, &rules[task], number);
+        let oracles = look_at_messages(lens, &sample, &record, number);
+        Ok(Read { sample, oracles, tail: tail(&question).to_owned(), condition: record.condition })
     };
     let (samples, found) = (&mut inputs.samples, &mut inputs.found);
-    let digest = walk(file, MAX_LINE, workers, look, |(sample, oracles): (Sample, Vec<Evidence>)| {
-        samples.push(sample);
-        found.oracles.extend(oracles);
+    let (mut prompts, mut of_condition) = (Prompts::default(), Vec::new());
+    let mut conditions: Vec<String> = Vec::new();
+    let digest = walk(file, MAX_LINE, workers, look, |read: Read| {
+        let condition = conditions.iter().position(|known| *known == read.condition).unwrap_or_else(|| {
+            conditions.push(read.condition);
+            conditions.len() - 1
+        });
+        prompts.take(read.sample.task, condition, &read.sample.question, &read.tail);
+        of_condition.push(condition);
+        samples.push(read.sample);
+        found.oracles.extend(read.oracles);
     });
+    let frames = prompts.frames();
+    for (sample, condition) in samples.iter().zip(of_condition) {
+        let Some(frame) = frames.get(&(sample.task, condition)) else { continue };
+        let Some(apart) = frame.told_apart(sample) else { continue };
+        let place =
+            format!("the prompt of task `{}`, {} line {}", plan.tasks[sample.task].id, names::RECORDS, sample.number);
+        found.oracles.extend(look_at_frame(lens, &apart, &frame.texts, &place));
+    }
     let (digest, bytes) = digest.map_err(|stopped| stopped_at(&path, stopped))?;
     if inputs.samples.is_empty() {
         return Err(AuditError::Nothing { path });
@@ -103,6 +121,16 @@ pub fn load_run(dir: &RunDir, lens: &Lens<'_>, workers: NonZeroUsize) -> Result<
     }
     load_requests(dir, &mut inputs)?;
     Ok(inputs)
+}
+
+/// One record.
+struct Read {
+    sample: Sample,
+    /// What was found around its question.
+    oracles: Vec<Evidence>,
+    condition: String,
+    /// The end of its prompt.
+    tail: String,
 }
 
 /// Turns what stopped a walk to an error that names the file.
@@ -167,15 +195,19 @@ fn task_facts(id: &str, plan: &DatasetPlan, manifest: &Manifest) -> TaskFacts {
     }
 }
 
-fn sample_of(record: &Record, task: usize, rule: &Rule, number: u64) -> Sample {
+/// What the user said.
+fn asked(record: &Record) -> String {
     let users = record.input.messages.iter().filter(|message| message.role == Role::User);
-    let question = users.map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n");
+    users.map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+fn sample_of(record: &Record, question: &str, task: usize, rule: &Rule, number: u64) -> Sample {
     let answer = record.output.as_ref().map(|output| output.answer().into_owned());
     let mut sample = Sample {
         id: record.key.to_string(),
         item: record.item_id.clone(),
         task,
-        question: head(&question, QUESTION).to_owned(),
+        question: head(question, QUESTION).to_owned(),
         gold: record.expected.clone(),
         mark: mark_of(record),
         model: record.model.clone(),

@@ -246,6 +246,17 @@ impl Watch {
         list(sightings)
     }
 
+    /// Looks through the words of a template, which is written by whoever asks: only what it calls the answer is told. One of
+    /// several examples may have the same answer by chance.
+    pub fn told(&self, text: &str) -> Vec<Sighting> {
+        let mut sightings = self.oracle(text);
+        sightings.retain(|sighting| {
+            let at = text.floor_char_boundary(sighting.offset);
+            sighting.why == Why::GivenAsAnswer && !is_series(text, at)
+        });
+        sightings
+    }
+
     fn clues(&self) -> &Clues {
         self.clues.get_or_init(|| Clues::new(&self.marks, self.id.as_deref()))
     }

@@ -205,6 +205,34 @@ fn a_policy_turns_a_finding_down_and_is_seen_to_do_so() {
 }
 
 #[test]
+fn a_template_that_tells_an_answer_is_an_oracle_and_one_with_examples_is_none() {
+    let env = empty();
+    let rows = ["Which capital lies on the river Tagus?\tLissabon", "Which capital lies on the Vantaa?\tHelsinki"];
+    let rows = rows.iter().enumerate().map(|(at, row)| {
+        let (question, target) = row.split_once('\t').unwrap();
+        json!({"id": format!("capital-{at}"), "input": question, "target": target}).to_string()
+    });
+    env.put("data.jsonl", rows.collect::<Vec<_>>().join("\n"));
+    let found = |template: &str| {
+        let suite = json!({"name": "capitals", "models": [{"id": "echo", "model": "offline:echo"}], "tasks": [{
+            "id": "t", "dataset": {"format": "jsonl", "path": "data.jsonl", "id": "id"}, "prompt": template,
+            "scorers": [{"type": "includes"}],
+        }]});
+        env.put("suite.yaml", suite.to_string());
+        env.run(&["run", "suite.yaml", "--run-dir", "r", "--overwrite", "--record-evidence"]).expect(0);
+        let report = env.run(&["audit", "r", "--format", "json"]).json();
+        let evidence = check(&report, "AUD-3")["evidence"].as_array().unwrap().clone();
+        let told = evidence.iter().filter(|entry| entry["severity"] == "critical");
+        told.map(|entry| entry["sample"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(found("Be short. {{ input }}"), [""; 0]);
+    assert_eq!(found("The correct answer is Lissabon. {{ input }}"), ["t/capital-0/echo/default/0"]);
+    assert_eq!(found("{{ input }}\nHint: the answer is Helsinki."), ["t/capital-1/echo/default/0"]);
+    let examples = "Q: Which capital lies on the Thames? A: London\nQ: On the Spree? A: Berlin\nQ: On the Tejo? A: Lissabon\nQ: {{ input }} A:";
+    assert_eq!(found(examples), [""; 0]);
+}
+
+#[test]
 fn a_suite_sets_severities_and_a_policy_wins_over_it() {
     let env = small();
     let run_id = |dir: &str| {

@@ -4,11 +4,13 @@
 //! - [`read`] the strict reader;
 //! - [`write`] canonical text of a value;
 //! - [`ser`] canonical text of anything that is `Serialize`;
+//! - [`name`] names of members, for the same;
 //! - [`de`] typed values out of a tree;
 //! - [`check`] whether bytes already are canonical, without building anything.
 
 mod check;
 mod de;
+mod name;
 mod read;
 mod ser;
 mod special;

@@ -4,9 +4,11 @@
 //! are declared in canonical order costs nothing extra.
 
 use std::io;
+use std::ops::Range;
 
 use serde::ser::{self, Serialize};
 
+use super::name::NameEncoder;
 use super::read::{ParseError, parse};
 use super::value::{Value, cmp_utf16};
 use super::write::{append_integer, append_number, append_string};
@@ -45,7 +47,8 @@ pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, EncodeError> 
 
 /// Appends the canonical bytes of a value.
 pub fn to_writer<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-    value.serialize(Encoder { out })
+    let mut sink = Sink { out, members: Vec::new(), names: String::new() };
+    value.serialize(Encoder { sink: &mut sink })
 }
 
 /// Turns anything that is `Serialize` to a value tree.
@@ -79,23 +82,40 @@ impl From<EncodeError> for io::Error {
     }
 }
 
-struct Encoder<'a> {
-    out: &'a mut Vec<u8>,
+/// Where text goes, and what is known of the objects that are open.
+struct Sink<'o> {
+    out: &'o mut Vec<u8>,
+    /// The members of all open objects, those of the innermost one last.
+    members: Vec<Member>,
+    /// Their names, one behind the other.
+    names: String,
 }
 
-impl<'a> ser::Serializer for Encoder<'a> {
+/// A member that was written.
+struct Member {
+    /// Its name, in the names.
+    name: Range<usize>,
+    /// Its `"name":value`, in the text.
+    text: Range<usize>,
+}
+
+struct Encoder<'a, 'o> {
+    sink: &'a mut Sink<'o>,
+}
+
+impl<'a, 'o> ser::Serializer for Encoder<'a, 'o> {
     type Ok = ();
     type Error = EncodeError;
-    type SerializeSeq = List<'a>;
-    type SerializeTuple = List<'a>;
-    type SerializeTupleStruct = List<'a>;
-    type SerializeTupleVariant = Wrapped<List<'a>>;
-    type SerializeMap = Object<'a>;
-    type SerializeStruct = Object<'a>;
-    type SerializeStructVariant = Wrapped<Object<'a>>;
+    type SerializeSeq = List<'a, 'o>;
+    type SerializeTuple = List<'a, 'o>;
+    type SerializeTupleStruct = List<'a, 'o>;
+    type SerializeTupleVariant = Wrapped<List<'a, 'o>>;
+    type SerializeMap = Object<'a, 'o>;
+    type SerializeStruct = Object<'a, 'o>;
+    type SerializeStructVariant = Wrapped<Object<'a, 'o>>;
 
     fn serialize_bool(self, bool: bool) -> Result<(), EncodeError> {
-        self.out.extend_from_slice(if bool { b"true" } else { b"false" });
+        self.sink.out.extend_from_slice(if bool { b"true" } else { b"false" });
         Ok(())
     }
     fn serialize_i8(self, n: i8) -> Result<(), EncodeError> {
@@ -111,7 +131,7 @@ impl<'a> ser::Serializer for Encoder<'a> {
         if n.unsigned_abs() > super::value::Number::MAX_SAFE {
             return Err(EncodeError::UnsafeInteger(n.to_string()));
         }
-        append_integer(n, self.out);
+        append_integer(n, self.sink.out);
         Ok(())
     }
     fn serialize_u8(self, n: u8) -> Result<(), EncodeError> {
@@ -136,14 +156,14 @@ impl<'a> ser::Serializer for Encoder<'a> {
         if !n.is_finite() {
             return Err(EncodeError::NotFinite);
         }
-        append_number(n, self.out);
+        append_number(n, self.sink.out);
         Ok(())
     }
     fn serialize_char(self, c: char) -> Result<(), EncodeError> {
         self.serialize_str(c.encode_utf8(&mut [0; 4]))
     }
     fn serialize_str(self, text: &str) -> Result<(), EncodeError> {
-        append_string(text, self.out);
+        append_string(text, self.sink.out);
         Ok(())
     }
     fn serialize_bytes(self, _: &[u8]) -> Result<(), EncodeError> {
@@ -156,7 +176,7 @@ impl<'a> ser::Serializer for Encoder<'a> {
         value.serialize(self)
     }
     fn serialize_unit(self) -> Result<(), EncodeError> {
-        self.out.extend_from_slice(b"null");
+        self.sink.out.extend_from_slice(b"null");
         Ok(())
     }
     fn serialize_unit_struct(self, _: &'static str) -> Result<(), EncodeError> {
@@ -175,19 +195,19 @@ impl<'a> ser::Serializer for Encoder<'a> {
         variant: &'static str,
         value: &T,
     ) -> Result<(), EncodeError> {
-        open_variant(variant, self.out);
-        to_writer(value, self.out)?;
-        self.out.push(b'}');
+        open_variant(variant, self.sink.out);
+        value.serialize(Encoder { sink: &mut *self.sink })?;
+        self.sink.out.push(b'}');
         Ok(())
     }
-    fn serialize_seq(self, _: Option<usize>) -> Result<List<'a>, EncodeError> {
-        Ok(List::open(self.out))
+    fn serialize_seq(self, _: Option<usize>) -> Result<List<'a, 'o>, EncodeError> {
+        Ok(List::open(self.sink))
     }
-    fn serialize_tuple(self, _: usize) -> Result<List<'a>, EncodeError> {
-        Ok(List::open(self.out))
+    fn serialize_tuple(self, _: usize) -> Result<List<'a, 'o>, EncodeError> {
+        Ok(List::open(self.sink))
     }
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<List<'a>, EncodeError> {
-        Ok(List::open(self.out))
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<List<'a, 'o>, EncodeError> {
+        Ok(List::open(self.sink))
     }
     fn serialize_tuple_variant(
         self,
@@ -195,15 +215,15 @@ impl<'a> ser::Serializer for Encoder<'a> {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Wrapped<List<'a>>, EncodeError> {
-        open_variant(variant, self.out);
-        Ok(Wrapped(List::open(self.out)))
+    ) -> Result<Wrapped<List<'a, 'o>>, EncodeError> {
+        open_variant(variant, self.sink.out);
+        Ok(Wrapped(List::open(self.sink)))
     }
-    fn serialize_map(self, _: Option<usize>) -> Result<Object<'a>, EncodeError> {
-        Ok(Object::open(self.out))
+    fn serialize_map(self, _: Option<usize>) -> Result<Object<'a, 'o>, EncodeError> {
+        Ok(Object::open(self.sink))
     }
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Object<'a>, EncodeError> {
-        Ok(Object::open(self.out))
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Object<'a, 'o>, EncodeError> {
+        Ok(Object::open(self.sink))
     }
     fn serialize_struct_variant(
         self,
@@ -211,9 +231,9 @@ impl<'a> ser::Serializer for Encoder<'a> {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Wrapped<Object<'a>>, EncodeError> {
-        open_variant(variant, self.out);
-        Ok(Wrapped(Object::open(self.out)))
+    ) -> Result<Wrapped<Object<'a, 'o>>, EncodeError> {
+        open_variant(variant, self.sink.out);
+        Ok(Wrapped(Object::open(self.sink)))
     }
 }
 
@@ -224,81 +244,103 @@ fn open_variant(variant: &str, out: &mut Vec<u8>) {
 }
 
 /// A list that is being written.
-struct List<'a> {
-    out: &'a mut Vec<u8>,
+struct List<'a, 'o> {
+    sink: &'a mut Sink<'o>,
     is_empty: bool,
 }
 
-impl<'a> List<'a> {
-    fn open(out: &'a mut Vec<u8>) -> Self {
-        out.push(b'[');
-        Self { out, is_empty: true }
+impl<'a, 'o> List<'a, 'o> {
+    fn open(sink: &'a mut Sink<'o>) -> Self {
+        sink.out.push(b'[');
+        Self { sink, is_empty: true }
     }
 
     fn push<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
         if !std::mem::replace(&mut self.is_empty, false) {
-            self.out.push(b',');
+            self.sink.out.push(b',');
         }
-        to_writer(value, self.out)
+        value.serialize(Encoder { sink: &mut *self.sink })
     }
 
     fn close(self) -> &'a mut Vec<u8> {
-        self.out.push(b']');
-        self.out
+        self.sink.out.push(b']');
+        self.sink.out
     }
 }
 
 /// An object that is being written.
-struct Object<'a> {
-    out: &'a mut Vec<u8>,
-    /// Where the members start in `out`.
+struct Object<'a, 'o> {
+    sink: &'a mut Sink<'o>,
+    /// Where its members start in the text, in the members and in the names.
     start: usize,
-    /// Names with the range of their `"name":value` text. A static name costs no allocation.
-    members: Vec<(std::borrow::Cow<'static, str>, std::ops::Range<usize>)>,
+    first: usize,
+    names: usize,
     in_order: bool,
-    pending: Option<String>,
 }
 
-impl<'a> Object<'a> {
-    fn open(out: &'a mut Vec<u8>) -> Self {
-        out.push(b'{');
-        let start = out.len();
-        Self { out, start, members: Vec::new(), in_order: true, pending: None }
+impl<'a, 'o> Object<'a, 'o> {
+    fn open(sink: &'a mut Sink<'o>) -> Self {
+        sink.out.push(b'{');
+        if sink.members.capacity() == 0 {
+            // Room for what a record has open at once.
+            sink.members.reserve(48);
+            sink.names.reserve(480);
+        }
+        let (start, first, names) = (sink.out.len(), sink.members.len(), sink.names.len());
+        Self { sink, start, first, names, in_order: true }
     }
 
-    fn member<T: Serialize + ?Sized>(
-        &mut self,
-        name: std::borrow::Cow<'static, str>,
-        value: &T,
-    ) -> Result<(), EncodeError> {
-        if let Some((last, _)) = self.members.last() {
-            self.in_order &= cmp_utf16(last, &name).is_lt();
-            self.out.push(b',');
+    /// Writes the name that was put behind the others.
+    fn name(&mut self) {
+        let Sink { out, members, names } = &mut *self.sink;
+        let from = members[self.first..].last().map_or(self.names, |last| last.name.end);
+        let name = &names[from..];
+        if let Some(last) = members[self.first..].last() {
+            self.in_order &= cmp_utf16(&names[last.name.clone()], name).is_lt();
+            out.push(b',');
         }
-        let from = self.out.len();
-        append_string(&name, self.out);
-        self.out.push(b':');
-        to_writer(value, self.out)?;
-        self.members.push((name, from..self.out.len()));
+        let start = out.len();
+        append_string(name, out);
+        out.push(b':');
+        members.push(Member { name: from..names.len(), text: start..start });
+    }
+
+    /// Writes the value of the name that was written last.
+    fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
+        value.serialize(Encoder { sink: &mut *self.sink })?;
+        if let Some(member) = self.sink.members.last_mut() {
+            member.text.end = self.sink.out.len();
+        }
         Ok(())
     }
 
-    fn close(mut self) -> Result<&'a mut Vec<u8>, EncodeError> {
+    fn member<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), EncodeError> {
+        self.sink.names.push_str(name);
+        self.name();
+        self.value(value)
+    }
+
+    fn close(self) -> Result<&'a mut Vec<u8>, EncodeError> {
+        let Self { sink: Sink { out, members, names }, start, first, .. } = self;
         if !self.in_order {
-            self.members.sort_by(|a, b| cmp_utf16(&a.0, &b.0));
-            if let Some(twice) = self.members.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-                return Err(EncodeError::DuplicateName(twice[0].0.to_string()));
+            let own = &mut members[first..];
+            own.sort_by(|a, b| cmp_utf16(&names[a.name.clone()], &names[b.name.clone()]));
+            let is_same = |pair: &&[Member]| names[pair[0].name.clone()] == names[pair[1].name.clone()];
+            if let Some(twice) = own.windows(2).find(is_same) {
+                return Err(EncodeError::DuplicateName(names[twice[0].name.clone()].to_owned()));
             }
-            let text = self.out.split_off(self.start);
-            for (at, (_, range)) in self.members.iter().enumerate() {
+            let text = out.split_off(start);
+            for (at, member) in own.iter().enumerate() {
                 if at > 0 {
-                    self.out.push(b',');
+                    out.push(b',');
                 }
-                self.out.extend_from_slice(&text[range.start - self.start..range.end - self.start]);
+                out.extend_from_slice(&text[member.text.start - start..member.text.end - start]);
             }
         }
-        self.out.push(b'}');
-        Ok(self.out)
+        members.truncate(first);
+        names.truncate(self.names);
+        out.push(b'}');
+        Ok(out)
     }
 }
 
@@ -307,7 +349,7 @@ struct Wrapped<T>(T);
 
 macro_rules! list_impl {
     ($($trait:ident $method:ident),*) => {$(
-        impl ser::$trait for List<'_> {
+        impl ser::$trait for List<'_, '_> {
             type Ok = ();
             type Error = EncodeError;
             fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
@@ -322,7 +364,7 @@ macro_rules! list_impl {
 }
 list_impl!(SerializeSeq serialize_element, SerializeTuple serialize_element, SerializeTupleStruct serialize_field);
 
-impl ser::SerializeTupleVariant for Wrapped<List<'_>> {
+impl ser::SerializeTupleVariant for Wrapped<List<'_, '_>> {
     type Ok = ();
     type Error = EncodeError;
     fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
@@ -334,22 +376,22 @@ impl ser::SerializeTupleVariant for Wrapped<List<'_>> {
     }
 }
 
-impl ser::SerializeStruct for Object<'_> {
+impl ser::SerializeStruct for Object<'_, '_> {
     type Ok = ();
     type Error = EncodeError;
     fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), EncodeError> {
-        self.member(name.into(), value)
+        self.member(name, value)
     }
     fn end(self) -> Result<(), EncodeError> {
         self.close().map(|_| ())
     }
 }
 
-impl ser::SerializeStructVariant for Wrapped<Object<'_>> {
+impl ser::SerializeStructVariant for Wrapped<Object<'_, '_>> {
     type Ok = ();
     type Error = EncodeError;
     fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), EncodeError> {
-        self.0.member(name.into(), value)
+        self.0.member(name, value)
     }
     fn end(self) -> Result<(), EncodeError> {
         self.0.close()?.push(b'}');
@@ -357,21 +399,16 @@ impl ser::SerializeStructVariant for Wrapped<Object<'_>> {
     }
 }
 
-impl ser::SerializeMap for Object<'_> {
+impl ser::SerializeMap for Object<'_, '_> {
     type Ok = ();
     type Error = EncodeError;
     fn serialize_key<T: Serialize + ?Sized>(&mut self, name: &T) -> Result<(), EncodeError> {
-        let mut text = Vec::new();
-        to_writer(name, &mut text)?;
-        match parse(&text) {
-            Ok(Value::String(name)) => self.pending = Some(name),
-            _ => return Err(EncodeError::NameNotString),
-        }
+        name.serialize(NameEncoder { names: &mut self.sink.names })?;
+        self.name();
         Ok(())
     }
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
-        let name = self.pending.take().ok_or(EncodeError::NameNotString)?;
-        self.member(name.into(), value)
+        self.value(value)
     }
     fn end(self) -> Result<(), EncodeError> {
         self.close().map(|_| ())

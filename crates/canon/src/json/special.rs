@@ -1,17 +1,51 @@
 //! Where a string of JSON is more than its own characters.
 
+const WORD: usize = 8;
+const BLOCK: usize = 32;
+/// Most strings are names and short answers: from here on it is worth looking at a block at once.
+const SHORT: usize = 2 * WORD;
+
 /// The first byte that a string cannot hold as it is: a quote, a backslash, a control character.
 pub(super) fn first_special(bytes: &[u8]) -> Option<usize> {
-    const BLOCK: usize = 32;
-    let mut at = 0;
-    for block in bytes.chunks_exact(BLOCK) {
+    if bytes.len() < SHORT {
+        return in_words(bytes);
+    }
+    let (head, rest) = bytes.split_at(SHORT);
+    if let Some(found) = in_words(head) {
+        return Some(found);
+    }
+    let mut at = SHORT;
+    for block in rest.chunks_exact(BLOCK) {
         // All of a block without a branch between them: the compiler looks at many at once.
         if block.iter().fold(false, |any, byte| any | is_special(*byte)) {
             break;
         }
         at += BLOCK;
     }
-    bytes[at..].iter().position(|byte| is_special(*byte)).map(|found| at + found)
+    in_words(&bytes[at..]).map(|found| at + found)
+}
+
+/// The same, eight bytes at a time.
+#[inline]
+fn in_words(bytes: &[u8]) -> Option<usize> {
+    let (words, rest) = bytes.as_chunks::<WORD>();
+    for (at, word) in words.iter().enumerate() {
+        let marks = marks(u64::from_le_bytes(*word));
+        if marks != 0 {
+            return Some(at * WORD + (marks.trailing_zeros() / 8) as usize);
+        }
+    }
+    let found = rest.iter().position(|byte| is_special(*byte))?;
+    Some(words.len() * WORD + found)
+}
+
+/// Sets the highest bit of every special byte. A byte above a special one may be marked too, so that only the lowest
+/// mark counts: what a subtraction borrows goes upwards.
+fn marks(word: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 0xFF;
+    let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
+    let same = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    (below(word, 0x20) | same(b'"') | same(b'\\')) & (ONES * 0x80)
 }
 
 fn is_special(byte: u8) -> bool {

@@ -3,14 +3,16 @@
 use std::fmt;
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, Read as _, Write as _};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use proofmark_artefact::store::write_atomic;
 use proofmark_canon::{Digest, json};
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags, openat};
 use serde::{Deserialize, Serialize};
 
 use super::error::CacheError;
@@ -46,6 +48,10 @@ impl Shard {
         usize::from(self.0)
     }
 
+    fn file_name(self) -> String {
+        format!("{self}.jsonl")
+    }
+
     /// The shard that a file of the store holds.
     fn of_file(name: &str) -> Option<Self> {
         let digits = name.strip_suffix(".jsonl")?;
@@ -72,6 +78,8 @@ struct Format {
 pub(super) struct Folder {
     dir: PathBuf,
     id: String,
+    /// Where the shards are, once one was looked for.
+    way: OnceLock<OwnedFd>,
 }
 
 /// The right to replace a shard. Released when dropped or killed.
@@ -89,6 +97,13 @@ pub(super) enum Opened {
     Never,
     /// It was written once and is gone.
     Gone,
+}
+
+impl Opened {
+    fn of(file: File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        Ok(if metadata.is_file() { Self::File(file, metadata) } else { Self::NotFile })
+    }
 }
 
 impl Folder {
@@ -119,7 +134,7 @@ impl Folder {
                 _ => {}
             }
         }
-        Ok(Self { dir: dir.to_owned(), id: format.id })
+        Ok(Self { dir: dir.to_owned(), id: format.id, way: OnceLock::new() })
     }
 
     pub(super) fn open_or_make(dir: &Path, chance: [u8; 16]) -> Result<Self, CacheError> {
@@ -152,19 +167,22 @@ impl Folder {
     }
 
     pub(super) fn path(&self, shard: Shard) -> PathBuf {
-        self.dir.join(SHARDS).join(format!("{shard}.jsonl"))
+        self.dir.join(SHARDS).join(shard.file_name())
     }
 
     /// Opens a shard's file to be read, wherever it stands; a link is not followed.
     pub(super) fn open_shard(&self, shard: Shard) -> Result<Opened, CacheError> {
-        let path = self.path(shard);
         // Without `NONBLOCK` a pipe of that name would be waited for.
-        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
-        match File::options().read(true).custom_flags(flags).open(&path) {
-            Ok(file) => {
-                let metadata = file.metadata().map_err(CacheError::io(&path))?;
-                Ok(if metadata.is_file() { Opened::File(file, metadata) } else { Opened::NotFile })
-            }
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        // From the folder the way is short. What is not there is looked for all the way: the folder may be another by now.
+        if let Some(shards) = self.way()
+            && let Ok(file) = openat(shards, shard.file_name(), flags | OFlags::CLOEXEC, Mode::empty())
+        {
+            return Opened::of(file.into()).map_err(CacheError::io(&self.path(shard)));
+        }
+        let path = self.path(shard);
+        match File::options().read(true).custom_flags(flags.bits() as i32).open(&path) {
+            Ok(file) => Opened::of(file).map_err(CacheError::io(&path)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let written = fs::symlink_metadata(self.lock_path(shard)).is_ok_and(|metadata| metadata.len() > 0);
                 Ok(if written { Opened::Gone } else { Opened::Never })
@@ -173,6 +191,16 @@ impl Folder {
             Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => Ok(Opened::NotFile),
             Err(source) => Err(CacheError::Io { path, source }),
         }
+    }
+
+    /// The folder of the shards, if there is one.
+    fn way(&self) -> Option<&OwnedFd> {
+        if let Some(shards) = self.way.get() {
+            return Some(shards);
+        }
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(self.dir.join(SHARDS), flags, Mode::empty()).ok()?;
+        Some(self.way.get_or_init(|| folder))
     }
 
     pub(super) fn lock(&self, shard: Shard) -> Result<Lock, CacheError> {

@@ -10,7 +10,9 @@ use super::folder::Shard;
 use crate::key::{PrivateKey, Purpose, Signature};
 use crate::policy::Trust;
 
-const SCHEMA: &str = "proofmark.judge-cache-head/1";
+const SCHEMA: &str = "proofmark.judge-cache-head/2";
+/// Lists whose writers took over what others had listed, whoever it said had signed it.
+const OLD_SCHEMA: &str = "proofmark.judge-cache-head/1";
 /// The longest list.
 pub(super) const MAX_HEAD: usize = 16 << 20;
 
@@ -61,9 +63,30 @@ pub(super) fn sign(
     signer: &PrivateKey,
     now: &str,
 ) -> Result<Vec<u8>, EncodeError> {
+    sign_as(SCHEMA, entries, place, signer, now)
+}
+
+/// A list as the first version wrote it.
+#[cfg(test)]
+pub(super) fn sign_old(
+    entries: Vec<Named>,
+    place: Place<'_>,
+    signer: &PrivateKey,
+    now: &str,
+) -> Result<Vec<u8>, EncodeError> {
+    sign_as(OLD_SCHEMA, entries, place, signer, now)
+}
+
+fn sign_as(
+    schema: &str,
+    entries: Vec<Named>,
+    place: Place<'_>,
+    signer: &PrivateKey,
+    now: &str,
+) -> Result<Vec<u8>, EncodeError> {
     let mut head = Head {
         entries,
-        schema: SCHEMA.to_owned(),
+        schema: schema.to_owned(),
         shard: place.shard.to_string(),
         signature: String::new(),
         signer: signer.public().fingerprint().to_string(),
@@ -74,8 +97,17 @@ pub(super) fn sign(
     proofmark_canon::to_vec(&head)
 }
 
-/// Returns what a list names, if a trusted judge signed it for this place.
-pub(super) fn check(line: &[u8], place: Place<'_>, trust: &Trust) -> Result<Vec<Named>, Flaw> {
+/// A list that a trusted judge signed.
+#[derive(Debug)]
+pub(super) struct Listed {
+    pub(super) entries: Vec<Named>,
+    /// Whose own judgments it vouches for: its signer made them or checked them before it listed them. The list has the
+    /// digest of each, so that its signature is one over them.
+    pub(super) vouches_for: Option<String>,
+}
+
+/// Returns what a list says, if a trusted judge signed it for this place.
+pub(super) fn check(line: &[u8], place: Place<'_>, trust: &Trust) -> Result<Listed, Flaw> {
     let flaw =
         |detail: String| Flaw::new(IntegrityReason::List, format!("the list of shard {}: {detail}", place.shard));
     if line.len() > MAX_HEAD {
@@ -90,7 +122,7 @@ pub(super) fn check(line: &[u8], place: Place<'_>, trust: &Trust) -> Result<Vec<
         }
     };
     let by = |detail: String| flaw(detail).by(&head.signer);
-    if head.schema != SCHEMA {
+    if head.schema != SCHEMA && head.schema != OLD_SCHEMA {
         return Err(by("it is of another version".to_owned()));
     }
     if proofmark_canon::to_vec(&head).ok().as_deref() != Some(line) {
@@ -111,7 +143,8 @@ pub(super) fn check(line: &[u8], place: Place<'_>, trust: &Trust) -> Result<Vec<
     if digests.windows(2).any(|pair| pair[0] == pair[1]) {
         return Err(by("it names an entry twice".to_owned()));
     }
-    Ok(head.entries)
+    let vouches_for = (head.schema == SCHEMA).then_some(head.signer);
+    Ok(Listed { entries: head.entries, vouches_for })
 }
 
 impl Head {
@@ -148,7 +181,7 @@ mod tests {
         let signer = PrivateKey::from_secret(&[1; 32]);
         let line = sign(vec![named("a"), named("b")], place(), &signer, NOW).unwrap();
         let judge = Trust::default().with(signer.public(), Role::Judge);
-        assert_eq!(check(&line, place(), &judge).unwrap(), [named("a"), named("b")]);
+        assert_eq!(check(&line, place(), &judge).unwrap().entries, [named("a"), named("b")]);
         let elsewhere = Place { shard: Shard::of(&Digest::of(b"other")), ..place() };
         let runner = Trust::default().with(signer.public(), Role::Runner);
         for (place, trust) in [

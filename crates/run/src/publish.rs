@@ -10,7 +10,7 @@ use proofmark_artefact::manifest::{
 };
 use proofmark_artefact::record::Status;
 use proofmark_artefact::report;
-use proofmark_artefact::store::{AtomicFile, Claim, names};
+use proofmark_artefact::store::{AtomicFile, Claim, names, sync_dir};
 use proofmark_artefact::suite::config::Format;
 use proofmark_artefact::suite::plan::ModelPlan;
 use proofmark_artefact::summary::Summary;
@@ -53,16 +53,15 @@ pub fn publish(
     fill_in(&mut manifest, collected.done, &collected.status_counts, &collected.effective);
     let mut artifacts = BTreeMap::new();
     let mut commit = |name: &'static str, file: AtomicFile| -> Result<(), PublishError> {
-        let digest = file.commit().map_err(|source| PublishError::io(&claim.dir().join(name), source))?;
+        let digest = file.commit_unsynced().map_err(|source| PublishError::io(&claim.dir().join(name), source))?;
         artifacts.insert(name.to_owned(), digest);
         Ok(())
     };
     let summary = collected.summary;
     // Not canon: it is pinned by the witness alone.
     if let Some(judgments) = collected.judgments {
-        judgments.commit().map_err(|source| PublishError::io(&claim.dir().join(names::JUDGMENTS), source))?;
+        judgments.commit_unsynced().map_err(|source| PublishError::io(&claim.dir().join(names::JUDGMENTS), source))?;
     }
-    commit(names::RECORDS, collected.records)?;
     if let Some(trajectories) = collected.trajectories
         && let Err(error) = commit(names::TRAJECTORIES, trajectories)
     {
@@ -72,26 +71,49 @@ pub fn publish(
     }
     manifest.evidence.recorded = claim.dir().join(names::TRAJECTORIES).exists() && manifest.evidence.recorded;
     let plan = json::to_value(&ready.plan).map_err(|source| PublishError::Encode { name: names::CONFIG, source })?;
-    commit(names::CONFIG, write(claim, names::CONFIG, config_text(&plan, ready.is_given()).as_bytes())?)?;
-    commit(names::SUMMARY, write(claim, names::SUMMARY, &encode(names::SUMMARY, &summary)?)?)?;
-    if let Some(selection) = &collected.selection {
-        let mut file = create(claim, names::REPORT_HTML)?;
-        report::render(&manifest, &summary, selection, claim.dir(), &mut file)
-            .map_err(|source| PublishError::io(&claim.dir().join(names::REPORT_HTML), source))?;
-        commit(names::REPORT_HTML, file)?;
-    } else {
+    // The report is written while the disk takes the rest.
+    let report = std::thread::scope(|scope| {
+        let selection = collected.selection.as_ref();
+        let writing = selection.map(|selection| scope.spawn(|| write_report(claim, &manifest, &summary, selection)));
+        commit(names::RECORDS, collected.records)?;
+        commit(names::CONFIG, write(claim, names::CONFIG, config_text(&plan, ready.is_given()).as_bytes())?)?;
+        commit(names::SUMMARY, write(claim, names::SUMMARY, &encode(names::SUMMARY, &summary)?)?)?;
+        writing.map(|writing| writing.join().unwrap_or_else(|_| Err(panicked(claim)))).transpose()
+    })?;
+    match report {
+        Some(file) => commit(names::REPORT_HTML, file)?,
         // A kill while an earlier attempt was publishing may have left one that the manifest would not list.
-        let path = claim.dir().join(names::REPORT_HTML);
-        if let Err(error) = std::fs::remove_file(&path)
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            return Err(PublishError::io(&path, error));
-        }
+        None => remove(&claim.dir().join(names::REPORT_HTML))?,
     }
+    sync_dir(claim.dir()).map_err(|source| PublishError::io(claim.dir(), source))?;
     manifest.artifacts = artifacts;
     let file = write(claim, names::MANIFEST, &encode(names::MANIFEST, &manifest)?)?;
     file.commit().map_err(|source| PublishError::io(&claim.dir().join(names::MANIFEST), source))?;
     Ok((manifest, summary))
+}
+
+fn write_report(
+    claim: &Claim,
+    manifest: &Manifest,
+    summary: &Summary,
+    selection: &report::Selection,
+) -> Result<AtomicFile, PublishError> {
+    let mut file = create(claim, names::REPORT_HTML)?;
+    report::render(manifest, summary, selection, claim.dir(), &mut file)
+        .map_err(|source| PublishError::io(&claim.dir().join(names::REPORT_HTML), source))?;
+    Ok(file)
+}
+
+fn panicked(claim: &Claim) -> PublishError {
+    let source = io::Error::other("writing the report panicked; this is a bug in Proofmark");
+    PublishError::io(&claim.dir().join(names::REPORT_HTML), source)
+}
+
+fn remove(path: &Path) -> Result<(), PublishError> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(PublishError::io(path, error)),
+        _ => Ok(()),
+    }
 }
 
 /// The resolved suite as YAML, with a line that says what it is.

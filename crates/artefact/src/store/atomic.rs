@@ -72,14 +72,19 @@ impl AtomicFile {
     }
 
     /// Syncs the file, gives it its name and returns the digest of its bytes.
-    pub fn commit(mut self) -> io::Result<Digest> {
+    pub fn commit(self) -> io::Result<Digest> {
+        let parent = self.target.parent().map(Path::to_owned);
+        let digest = self.commit_unsynced()?;
+        parent.map_or(Ok(()), |parent| sync_dir(&parent))?;
+        Ok(digest)
+    }
+
+    /// The same for one of several files: a crash may take its name away again until someone syncs the folder.
+    pub fn commit_unsynced(mut self) -> io::Result<Digest> {
         let file = self.file.take().ok_or_else(|| io::Error::other("committed twice"))?;
         let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.sync_all()?;
         fs::rename(&self.temporary, &self.target)?;
-        if let Some(parent) = self.target.parent() {
-            sync_dir(parent)?;
-        }
         Ok(std::mem::take(&mut self.hasher).finish())
     }
 }

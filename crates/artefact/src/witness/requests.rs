@@ -66,6 +66,7 @@ impl RequestIds {
         let mut sorter = Sorter::<ENTRY>::new(ROOM, None);
         let mut lines = Lines::new(telemetry.try_clone().map_err(RequestsError::Io)?, MAX_LINE);
         let mut wanted = Vec::new();
+        let members = memchr::memmem::Finder::new(MEMBER);
         while let Some(line) = lines.next_line()? {
             let number = line.number;
             if !line.ended {
@@ -76,12 +77,14 @@ impl RequestIds {
                 serde_json::from_slice(line.bytes).map_err(|source| RequestsError::Shape { line: number, source })?;
             let (AttemptOutcome::Answered, Some(id)) = (seen.outcome, &seen.request_id) else { continue };
             wanted.clear();
-            wanted.extend_from_slice(MEMBER);
             json::append_string(id, &mut wanted);
             // Our own lines are canonical; another form of the same value has no place that could be named.
-            let at = memchr::memmem::find(line.bytes, &wanted).ok_or(RequestsError::NotCanonical { line: number })?;
+            let mut values = members.find_iter(line.bytes).map(|at| at + MEMBER.len());
+            let at = values
+                .find(|at| line.bytes[*at..].starts_with(&wanted))
+                .ok_or(RequestsError::NotCanonical { line: number })?;
             let model = models.count(&seen.model).ok_or(RequestsError::TooManyModels { line: number })?;
-            let place = Place { offset: line.offset + (at + MEMBER.len()) as u64, length: wanted.len() - MEMBER.len() };
+            let place = Place { offset: line.offset + at as u64, length: wanted.len() };
             let Seen { ordinal, call, attempt, .. } = seen;
             let order = Order { model: model as u32, ordinal, call, attempt, line: number };
             sorter.push(entry(order, place)).map_err(RequestsError::Io)?;

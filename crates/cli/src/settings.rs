@@ -12,7 +12,7 @@ use proofmark_model::offline::Behaviour;
 use proofmark_model::preset::PRESETS;
 use proofmark_model::{Secret, Surroundings};
 use proofmark_run::dataset::HubContext;
-use proofmark_run::git::Git;
+use proofmark_run::git::{Git, Looking};
 use proofmark_run::ready::{Ready, ToolWorld};
 use proofmark_run::witness::{Invocation, real_path};
 use proofmark_trust::keyring::Keyring;
@@ -287,6 +287,20 @@ impl Settings {
         ToolWorld { hidden, ..ToolWorld::default() }
     }
 
+    fn user_home(&self) -> Option<PathBuf> {
+        self.environment.get("HOME").map(PathBuf::from)
+    }
+
+    /// Starts to look at the repository that holds a suite, before anything is written: a run must not make its own
+    /// repository dirty.
+    pub(crate) fn look_at_repository(&self, suite: &Path) -> Result<Looking, Failure> {
+        let cwd = current_folder()?;
+        let git = Git { path: self.program_path(), home: self.user_home(), limit: GIT_LIMIT };
+        let suite = real_path(suite, &cwd);
+        let folder = if suite.is_dir() { Some(suite.as_path()) } else { suite.parent() };
+        Ok(git.start(folder.unwrap_or(&cwd)))
+    }
+
     /// The command as the witness of a run needs it. `paths` are the arguments that are paths, `run_dir` is where the
     /// run goes.
     pub(crate) fn invocation(
@@ -294,26 +308,22 @@ impl Settings {
         ready: &Ready,
         paths: Vec<(Option<&'static str>, PathBuf)>,
         run_dir: &Path,
+        repository: Looking,
     ) -> Result<Invocation, Failure> {
-        let cwd = std::env::current_dir()
-            .map_err(|error| Failure::new(format!("cannot tell which folder this is: {error}")))?;
-        let home = self.environment.get("HOME").map(PathBuf::from);
+        let cwd = current_folder()?;
         let mut secrets = self.surroundings(None).secrets(&ready.plan.models);
         secrets.extend(self.surroundings(None).secrets(&ready.plan.judges));
         let own = ["HF_TOKEN", "PROOFMARK_KEY_PASSPHRASE"].into_iter().filter_map(|name| self.environment.text(name));
         secrets.extend(own.map(Secret::new));
         secrets.extend(Role::ALL.iter().filter_map(|role| self.key_text(*role)).map(|text| Secret::new(text.as_str())));
         secrets.extend(ready.tool_keys().filter_map(|name| self.environment.text(name)).map(Secret::new));
-        let suite = real_path(&ready.suite.0, &cwd);
-        let git = Git { path: self.program_path(), home: home.clone(), limit: GIT_LIMIT };
-        let folder = suite.parent().unwrap_or(&cwd);
         Ok(Invocation {
             argv: self.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
             paths,
             invoked_at: rfc3339(self.started),
-            git: git.look(folder, &real_path(run_dir, &cwd)),
+            git: repository.finish(&real_path(run_dir, &cwd)),
             cwd,
-            home,
+            home: self.user_home(),
             secrets,
             toolchain: concat!("proofmark ", env!("CARGO_PKG_VERSION")).to_owned(),
         })
@@ -362,6 +372,10 @@ impl Settings {
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
+}
+
+fn current_folder() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| Failure::new(format!("cannot tell which folder this is: {error}")))
 }
 
 #[expect(clippy::disallowed_methods, reason = "`cli` reads the clock; it goes to plane 2 and waiting times alone")]

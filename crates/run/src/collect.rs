@@ -98,9 +98,9 @@ pub enum CollectError {
 }
 
 /// How long finished samples wait for others before the journal is synced.
-const SYNC_EVERY: Duration = Duration::from_millis(8);
+const SYNC_EVERY: Duration = Duration::from_millis(20);
 /// How many finished samples are synced at once.
-const BATCH: usize = 2048;
+const BATCH: usize = 8192;
 /// Bytes of records that may wait in memory for an older one; the rest waits on disk.
 const HELD_BYTES: usize = 32 << 20;
 

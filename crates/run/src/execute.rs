@@ -46,7 +46,7 @@ const GRACE: Duration = Duration::from_secs(30);
 /// How long they may go on when the run has failed: what was paid for should still count, but nobody waits out a pause.
 const GRACE_AFTER_FAILURE: Duration = Duration::from_secs(10);
 /// Finished samples that may wait for the collector.
-const QUEUE: usize = 2048;
+const QUEUE: usize = 8192;
 
 /// How to run.
 pub struct Options {

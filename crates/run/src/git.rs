@@ -8,8 +8,8 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdout, Command, Stdio};
-use std::sync::mpsc::channel;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use proofmark_artefact::witness::GitState;
@@ -27,54 +27,31 @@ pub struct Git {
 }
 
 impl Git {
-    /// Looks at the repository that holds a folder. What is inside the run directory does not make it dirty: the run
-    /// writes there itself, and a resumed run has done so already.
-    pub fn look(&self, folder: &Path, run_dir: &Path) -> GitState {
-        let deadline = Instant::now() + self.limit;
-        let text = |arguments: &[&str]| self.text(folder, arguments, deadline);
-        let Some(top) = text(&["rev-parse", "--show-toplevel"]) else { return GitState::default() };
-        let top = PathBuf::from(OsStr::from_bytes(&top));
-        let top = top.canonicalize().unwrap_or(top);
-        let commit = text(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
-            .and_then(|line| String::from_utf8(line).ok())
-            .filter(|id| matches!(id.len(), 40 | 64) && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')));
-        let dirty = commit.as_ref().and_then(|_| self.is_dirty(&top, run_dir, deadline));
-        GitState { commit, dirty, top: Some(top) }
-    }
-
-    fn is_dirty(&self, top: &Path, run_dir: &Path, deadline: Instant) -> Option<bool> {
-        let own = run_dir.strip_prefix(top).ok().map(|path| path.as_os_str().as_bytes().to_vec());
+    /// Starts to look at the repository that holds a folder. There is other work to do until it has answered.
+    pub fn start(&self, folder: &Path) -> Looking {
+        let place = self.ask(folder, &["rev-parse", "--show-toplevel", HEAD], |stdout: ChildStdout| {
+            let mut bytes = Vec::new();
+            // What came before an error is checked like everything else.
+            let _ = stdout.take(MAX_PLACE).read_to_end(&mut bytes);
+            bytes
+        });
         // Every untracked file by its name: a folder may hold the run directory and something else.
         let arguments = ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all"];
-        let look = move |stdout: ChildStdout| has_change(stdout, own.as_deref());
-        match self.ask(top, &arguments, deadline, look)? {
-            // It was told to stop as soon as one change was seen.
-            (true, _) => Some(true),
-            (false, is_good) => is_good.then_some(false),
-        }
+        let (own, whose) = channel::<Option<Vec<u8>>>();
+        let status = self.ask(folder, &arguments, move |stdout: ChildStdout| {
+            // Nobody asks any more when the other end is gone.
+            whose.recv().is_ok_and(|own| has_change(stdout, own.as_deref()))
+        });
+        Looking { limit: self.limit, place, status, own }
     }
 
-    /// One line of output, without its end.
-    fn text(&self, folder: &Path, arguments: &[&str], deadline: Instant) -> Option<Vec<u8>> {
-        let read = |stdout: ChildStdout| {
-            let mut bytes = Vec::new();
-            // What came before an error is no line.
-            let _ = stdout.take(MAX_LINE).read_to_end(&mut bytes);
-            bytes
-        };
-        let (bytes, is_good) = self.ask(folder, arguments, deadline, read)?;
-        let line = bytes.strip_suffix(b"\n")?;
-        (is_good && !line.is_empty()).then(|| line.to_vec())
-    }
-
-    /// Starts git, hands its output to a reader and says whether it ended well.
+    /// Starts git and hands its output to a reader.
     fn ask<T: Send + 'static>(
         &self,
         folder: &Path,
         arguments: &[&str],
-        deadline: Instant,
         read: impl FnOnce(ChildStdout) -> T + Send + 'static,
-    ) -> Option<(T, bool)> {
+    ) -> Option<Asked<T>> {
         let mut command = Command::new("git");
         command
             .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-C"])
@@ -86,32 +63,94 @@ impl Git {
         command.envs(self.home.as_ref().map(|home| ("HOME", home)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
         let mut child = command.spawn().ok()?;
-        let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let stdout = child.stdout.take();
         let (sender, receiver) = channel();
-        let reader = std::thread::Builder::new().name("git".to_owned()).spawn(move || {
+        // Without the thread there is nobody to wait for, which ends it.
+        let _ = std::thread::Builder::new().name("git".to_owned()).spawn(move || {
             // Nobody listens any more when the time is up.
             let _ = sender.send(stdout.map(read));
         });
+        Some(Asked { child, receiver })
+    }
+}
+
+/// Git under way.
+pub struct Looking {
+    limit: Duration,
+    place: Option<Asked<Vec<u8>>>,
+    status: Option<Asked<bool>>,
+    /// Tells the reader of the status which folder does not count.
+    own: Sender<Option<Vec<u8>>>,
+}
+
+impl Looking {
+    /// What git says. What is inside the run directory does not make a repository dirty: the run writes there itself, and
+    /// a resumed run has done so already.
+    pub fn finish(self, run_dir: &Path) -> GitState {
+        let deadline = Instant::now() + self.limit;
+        let Some((place, is_good)) = self.place.and_then(|place| place.wait(deadline)) else {
+            return GitState::default();
+        };
+        let Some((top, commit)) = place_of(&place, is_good) else { return GitState::default() };
+        let top = PathBuf::from(OsStr::from_bytes(top));
+        let top = top.canonicalize().unwrap_or(top);
+        let own = run_dir.strip_prefix(&top).ok().map(|path| path.as_os_str().as_bytes().to_vec());
+        // The reader may have given up; then there is no answer.
+        let _ = self.own.send(own);
+        let status = self.status.filter(|_| commit.is_some()).and_then(|status| status.wait(deadline));
+        let dirty = match status {
+            None => None,
+            // It was told to stop as soon as one change was seen.
+            Some((true, _)) => Some(true),
+            Some((false, is_good)) => is_good.then_some(false),
+        };
+        GitState { commit, dirty, top: Some(top) }
+    }
+}
+
+/// The folder and the commit out of `rev-parse`, which repeats what it cannot find. The folder may have any name.
+fn place_of(bytes: &[u8], is_good: bool) -> Option<(&[u8], Option<String>)> {
+    let lines = bytes.strip_suffix(b"\n")?;
+    let at = lines.iter().rposition(|byte| *byte == b'\n')?;
+    let (top, last) = (&lines[..at], &lines[at + 1..]);
+    if !is_good {
+        return (last == HEAD.as_bytes() && !top.is_empty()).then_some((top, None));
+    }
+    let is_id = matches!(last.len(), 40 | 64) && last.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let commit = std::str::from_utf8(last).ok().filter(|_| is_id).map(str::to_owned);
+    (!top.is_empty()).then_some((top, commit))
+}
+
+/// A git that was started. It is gone with this.
+struct Asked<T> {
+    child: Child,
+    receiver: Receiver<Option<T>>,
+}
+
+impl<T> Asked<T> {
+    /// What the reader made of its output, and whether it ended well.
+    fn wait(mut self, deadline: Instant) -> Option<(T, bool)> {
         let left = deadline.saturating_duration_since(Instant::now());
-        let value = reader.ok().and_then(|_| receiver.recv_timeout(left).ok()).flatten();
-        let mut is_good = false;
-        while value.is_some() && Instant::now() < deadline {
-            match child.try_wait() {
-                Ok(Some(status)) => {
-                    is_good = status.success();
-                    break;
-                }
+        let value = self.receiver.recv_timeout(left).ok().flatten()?;
+        while Instant::now() < deadline {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Some((value, status.success())),
                 Ok(None) => std::thread::sleep(TICK),
                 Err(_) => break,
             }
         }
-        if let Some(group) = group.filter(|_| !matches!(child.try_wait(), Ok(Some(_)))) {
+        Some((value, false))
+    }
+}
+
+impl<T> Drop for Asked<T> {
+    fn drop(&mut self) {
+        let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        if let Some(group) = group.filter(|_| !matches!(self.child.try_wait(), Ok(Some(_)))) {
             // Fails only when nothing of the group is left.
             let _ = kill_process_group(group, Signal::KILL);
-            let _ = child.wait();
+            let _ = self.child.wait();
         }
-        value.map(|value| (value, is_good))
     }
 }
 
@@ -157,10 +196,11 @@ fn is_inside(entry: &[u8], own: Option<&[u8]>) -> bool {
     }
 }
 
-const MAX_LINE: u64 = 64 << 10;
+const HEAD: &str = "HEAD^{commit}";
+const MAX_PLACE: u64 = 64 << 10;
 /// A path and a few fields.
 const MAX_ENTRY: usize = 1 << 20;
-const TICK: Duration = Duration::from_millis(1);
+const TICK: Duration = Duration::from_micros(100);
 
 #[cfg(test)]
 mod tests {
@@ -208,7 +248,7 @@ mod tests {
         }
 
         fn look(&self, run_dir: &str) -> GitState {
-            git().look(&self.top().join("evals"), &self.top().join(run_dir))
+            git().start(&self.top().join("evals")).finish(&self.top().join(run_dir))
         }
     }
 
@@ -258,11 +298,11 @@ mod tests {
     #[test]
     fn no_repository_no_git_and_no_time_give_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(git().look(dir.path(), dir.path()), GitState::default());
+        assert_eq!(git().start(dir.path()).finish(dir.path()), GitState::default());
         let repository = Repository::new();
         repository.put("evals/suite.yaml", "a");
         repository.commit();
-        let look = |git: Git| git.look(&repository.top(), Path::new("/nonexistent"));
+        let look = |git: Git| git.start(&repository.top()).finish(Path::new("/nonexistent"));
         assert_eq!(look(Git { path: Some("/nonexistent".into()), ..git() }), GitState::default());
         assert_eq!(look(Git { path: None, ..git() }), GitState::default());
         assert_eq!(look(Git { limit: Duration::ZERO, ..git() }), GitState::default());

@@ -17,6 +17,7 @@ use proofmark_model::cassette::{Cassette, Mode};
 use proofmark_model::{Surroundings, price};
 use proofmark_run::budget::Budget;
 use proofmark_run::execute::{self, Options, Outcome, RunError};
+use proofmark_run::git::Looking;
 use proofmark_run::ready::{ModelUse, Ready, ReadyError, ToolWorld, World};
 use proofmark_run::resume::ResumeError;
 use proofmark_run::source::SourceError;
@@ -47,6 +48,8 @@ pub(crate) fn run_typed(
     paths: Vec<(Option<&'static str>, PathBuf)>,
     settings: &Settings,
 ) -> Result<Exit, Failure> {
+    // It answers while the suite is read.
+    let repository = settings.look_at_repository(&args.suite)?;
     let surroundings = Surroundings { cassette: cassette(args)?, ..settings.surroundings(concurrency(args)) };
     let tools = ToolWorld { allow_unsandboxed: args.allow_unsandboxed, ..settings.tool_world() };
     let models = ModelUse::Asked;
@@ -55,7 +58,7 @@ pub(crate) fn run_typed(
     if args.dry_run {
         return dry_run(&ready, args, settings);
     }
-    let (outcome, shelf) = execute(ready, args, paths, settings)?;
+    let (outcome, shelf) = execute(ready, args, paths, repository, settings)?;
     let probed = match args.probe_judge {
         Some(most) => {
             // The run took the suite with it; its judges are asked once more.
@@ -206,6 +209,7 @@ fn execute(
     ready: Ready,
     args: &RunArgs,
     paths: Vec<(Option<&'static str>, PathBuf)>,
+    repository: Looking,
     settings: &Settings,
 ) -> Result<(Outcome, Arc<CacheShelf>), Failure> {
     let run_dir = args.run_dir.clone().unwrap_or_else(|| default_run_dir(&ready.plan.name, &ready.run_id));
@@ -226,8 +230,7 @@ fn execute(
         skip_report: args.skip_report,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         platform: Platform { arch: std::env::consts::ARCH.to_owned(), os: std::env::consts::OS.to_owned() },
-        // Before anything is written: the run must not make its own repository dirty.
-        invocation: settings.invocation(&ready, paths, &run_dir)?,
+        invocation: settings.invocation(&ready, paths, &run_dir, repository)?,
         stop: stop_on_interrupt(),
     };
     let outcome = execute::run(ready, options, Box::new(meter));

@@ -36,6 +36,7 @@ pub(crate) fn run(args: &ScoreArgs, settings: &Settings) -> Result<Exit, Failure
         strict_serialization: args.no_strict_serialization.then_some(false),
         ..Overrides::default()
     };
+    let repository = settings.look_at_repository(&args.suite)?;
     let ready = load_named(&args.suite, args.root.clone(), &overrides, settings)?;
     let options = given::Options { output_field: args.output_field.clone(), scratch: None };
     let (ready, given) =
@@ -58,7 +59,7 @@ pub(crate) fn run(args: &ScoreArgs, settings: &Settings) -> Result<Exit, Failure
         skip_report: args.skip_report,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         platform: Platform { arch: std::env::consts::ARCH.to_owned(), os: std::env::consts::OS.to_owned() },
-        invocation: settings.invocation(&ready, paths, &run_dir)?,
+        invocation: settings.invocation(&ready, paths, &run_dir, repository)?,
         stop: stop_on_interrupt(),
     };
     let outcome = execute::run(ready, options, Box::new(meter));

@@ -38,18 +38,48 @@ pub struct Finished {
     pub judged: Vec<Judged>,
     /// The lines of its judgments.
     pub judgments: Vec<u8>,
-    /// With its line end.
-    pub record: Vec<u8>,
-    /// With its line end; `None` when evidence is off.
-    pub trajectory: Option<Vec<u8>>,
-    /// Why there is no trajectory although there should be one.
-    pub evidence_failed: Option<String>,
+    pub lines: Lines,
+}
+
+/// The lines of a sample, in one piece: a run makes millions of them.
+#[derive(Debug)]
+pub struct Lines {
+    /// The record, then its trajectories, each with its line end.
+    text: Vec<u8>,
+    record: usize,
+    evidence: Evidence,
+}
+
+/// What became of the evidence of a sample.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Evidence {
+    /// Nobody wants any.
+    Off,
+    Kept,
+    /// Why there is none although there should be.
+    Failed(String),
+}
+
+impl Lines {
+    /// A record, and behind it whatever there is of evidence.
+    pub fn new(text: Vec<u8>, record: usize, evidence: Evidence) -> Self {
+        Self { text, record, evidence }
+    }
+
+    pub fn record(&self) -> &[u8] {
+        &self.text[..self.record]
+    }
+
+    /// `None` when evidence is off, or failed.
+    pub fn trajectory(&self) -> Option<&[u8]> {
+        (self.evidence == Evidence::Kept).then(|| &self.text[self.record..])
+    }
 }
 
 impl Finished {
     /// The bytes of its texts.
     fn size(&self) -> usize {
-        self.record.len() + self.trajectory.as_ref().map_or(0, Vec::len) + self.judgments.len()
+        self.lines.text.len() + self.judgments.len()
     }
 }
 
@@ -209,12 +239,12 @@ impl Collector {
             let path = dir.join(name);
             move |source| CollectError::Io { path, source }
         };
-        self.records.write_all(&finished.record).map_err(io_error(names::RECORDS))?;
+        self.records.write_all(finished.lines.record()).map_err(io_error(names::RECORDS))?;
         if let Some(file) = &mut self.trajectories {
-            let failed = match (&finished.trajectory, &finished.evidence_failed) {
+            let failed = match (finished.lines.trajectory(), &finished.lines.evidence) {
                 (Some(line), _) => file.write_all(line).err().map(|error| error.to_string()),
-                (None, Some(why)) => Some(why.clone()),
-                (None, None) => Some("a sample has no trajectory".to_owned()),
+                (None, Evidence::Failed(why)) => Some(why.clone()),
+                (None, _) => Some("a sample has no trajectory".to_owned()),
             };
             if let (Some(why), Some(note)) = (failed, &self.note) {
                 // The run goes on without evidence, and says so. Should even that be impossible, it stops.
@@ -254,7 +284,7 @@ impl Collector {
                 passed: finished.verdicts.first().map(|verdict| verdict.passed),
                 error_class: finished.error_class.as_deref(),
             };
-            selector.push(&facts, || finished.record.trim_ascii_end().into())?;
+            selector.push(&facts, || finished.lines.record().trim_ascii_end().into())?;
         }
         Ok(())
     }
@@ -289,8 +319,8 @@ struct Waiting {
 /// A sample that waits, with its texts in memory or in the spill file.
 struct Held {
     finished: Finished,
-    /// Offset, length of the record, length of the trajectory, length of the judgments.
-    spilled: Option<(u64, usize, Option<usize>, usize)>,
+    /// Offset, length of the lines, length of the judgments.
+    spilled: Option<(u64, usize, usize)>,
 }
 
 impl Waiting {
@@ -303,15 +333,11 @@ impl Waiting {
                 Some(spill) => spill,
                 None => self.spill.insert((tempfile::tempfile_in(&self.work).map_err(io_error)?, 0)),
             };
-            let record = std::mem::take(&mut finished.record);
-            let trajectory = finished.trajectory.take();
+            let lines = std::mem::take(&mut finished.lines.text);
             let judgments = std::mem::take(&mut finished.judgments);
-            file.write_all_at(&record, *end).map_err(io_error)?;
-            if let Some(trajectory) = &trajectory {
-                file.write_all_at(trajectory, *end + record.len() as u64).map_err(io_error)?;
-            }
-            file.write_all_at(&judgments, *end + (size - judgments.len()) as u64).map_err(io_error)?;
-            spilled = Some((*end, record.len(), trajectory.map(|trajectory| trajectory.len()), judgments.len()));
+            file.write_all_at(&lines, *end).map_err(io_error)?;
+            file.write_all_at(&judgments, *end + lines.len() as u64).map_err(io_error)?;
+            spilled = Some((*end, lines.len(), judgments.len()));
             *end += size as u64;
         } else {
             self.held_bytes += size;
@@ -324,19 +350,13 @@ impl Waiting {
     fn take_next(&mut self) -> Result<Option<Finished>, CollectError> {
         let Some(mut held) = self.held.remove(&self.next) else { return Ok(None) };
         self.next += 1;
-        if let Some((offset, record, trajectory, judgments)) = held.spilled {
+        if let Some((offset, lines, judgments)) = held.spilled {
             let io_error = |source| CollectError::Io { path: self.work.clone(), source };
             let (file, _) = self.spill.as_mut().ok_or_else(|| io_error(io::Error::other("the spill file is gone")))?;
-            held.finished.record = vec![0; record];
-            file.read_exact_at(&mut held.finished.record, offset).map_err(io_error)?;
-            if let Some(length) = trajectory {
-                let mut text = vec![0; length];
-                file.read_exact_at(&mut text, offset + record as u64).map_err(io_error)?;
-                held.finished.trajectory = Some(text);
-            }
+            held.finished.lines.text = vec![0; lines];
+            file.read_exact_at(&mut held.finished.lines.text, offset).map_err(io_error)?;
             held.finished.judgments = vec![0; judgments];
-            let before = record + trajectory.unwrap_or(0);
-            file.read_exact_at(&mut held.finished.judgments, offset + before as u64).map_err(io_error)?;
+            file.read_exact_at(&mut held.finished.judgments, offset + lines as u64).map_err(io_error)?;
         } else {
             self.held_bytes -= held.finished.size();
         }

@@ -29,6 +29,18 @@ pub struct Git {
 impl Git {
     /// Starts to look at the repository that holds a folder. There is other work to do until it has answered.
     pub fn start(&self, folder: &Path) -> Looking {
+        let (own, whose) = channel();
+        let (sender, started) = channel();
+        let (git, folder) = (self.clone(), folder.to_owned());
+        // To start a program takes a moment, too. Without the thread nothing is known.
+        let _ = std::thread::Builder::new().name("git".to_owned()).spawn(move || {
+            // Nobody listens any more: then it ends with what is sent.
+            let _ = sender.send(git.ask_both(&folder, whose));
+        });
+        Looking { limit: self.limit, started, own }
+    }
+
+    fn ask_both(&self, folder: &Path, whose: Receiver<Option<Vec<u8>>>) -> Started {
         let place = self.ask(folder, &["rev-parse", "--show-toplevel", HEAD], |stdout: ChildStdout| {
             let mut bytes = Vec::new();
             // What came before an error is checked like everything else.
@@ -37,12 +49,11 @@ impl Git {
         });
         // Every untracked file by its name: a folder may hold the run directory and something else.
         let arguments = ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all"];
-        let (own, whose) = channel::<Option<Vec<u8>>>();
         let status = self.ask(folder, &arguments, move |stdout: ChildStdout| {
             // Nobody asks any more when the other end is gone.
             whose.recv().is_ok_and(|own| has_change(stdout, own.as_deref()))
         });
-        Looking { limit: self.limit, place, status, own }
+        Started { place, status }
     }
 
     /// Starts git and hands its output to a reader.
@@ -74,11 +85,18 @@ impl Git {
     }
 }
 
+/// What git was asked.
+struct Started {
+    /// Where the repository is, and at which commit.
+    place: Option<Asked<Vec<u8>>>,
+    /// Whether it is dirty.
+    status: Option<Asked<bool>>,
+}
+
 /// Git under way.
 pub struct Looking {
     limit: Duration,
-    place: Option<Asked<Vec<u8>>>,
-    status: Option<Asked<bool>>,
+    started: Receiver<Started>,
     /// Tells the reader of the status which folder does not count.
     own: Sender<Option<Vec<u8>>>,
 }
@@ -88,7 +106,8 @@ impl Looking {
     /// a resumed run has done so already.
     pub fn finish(self, run_dir: &Path) -> GitState {
         let deadline = Instant::now() + self.limit;
-        let Some((place, is_good)) = self.place.and_then(|place| place.wait(deadline)) else {
+        let Ok(Started { place, status }) = self.started.recv_timeout(self.limit) else { return GitState::default() };
+        let Some((place, is_good)) = place.and_then(|place| place.wait(deadline)) else {
             return GitState::default();
         };
         let Some((top, commit)) = place_of(&place, is_good) else { return GitState::default() };
@@ -97,7 +116,7 @@ impl Looking {
         let own = run_dir.strip_prefix(&top).ok().map(|path| path.as_os_str().as_bytes().to_vec());
         // The reader may have given up; then there is no answer.
         let _ = self.own.send(own);
-        let status = self.status.filter(|_| commit.is_some()).and_then(|status| status.wait(deadline));
+        let status = status.filter(|_| commit.is_some()).and_then(|status| status.wait(deadline));
         let dirty = match status {
             None => None,
             // It was told to stop as soon as one change was seen.

@@ -17,7 +17,7 @@ use proofmark_canon::{Digest, RunId, SampleKey, Value};
 use proofmark_model::{Reply, Request, Stop};
 
 use crate::agent::Earned;
-use crate::collect::Finished;
+use crate::collect::{Evidence, Finished, Lines};
 use crate::judge::{Case, Desk, Form, Heard, JudgeError, JudgeScorer, Picture, hear};
 use crate::ready::Ready;
 use crate::scorer::{Answer, AnswerImage, ScoreError};
@@ -90,7 +90,7 @@ pub(crate) async fn finish_sample(
     let plan = &ready.plan;
     let (item, model) = (&unit.work.item, &plan.models[unit.model]);
     let task = &plan.tasks[unit.work.task].id;
-    let encode = || -> Result<(Vec<u8>, Evidence), EncodeError> {
+    let encode = || -> Result<Lines, EncodeError> {
         let record = RecordRef {
             condition: &plan.conditions[unit.condition].id,
             error: error.as_ref(),
@@ -121,15 +121,25 @@ pub(crate) async fn finish_sample(
             usage,
             voting: earned.as_ref().and_then(|earned| earned.voting.as_ref()),
         };
-        let mut line = Vec::with_capacity(1024);
-        json::to_writer(&record, &mut line)?;
-        line.push(b'\n');
+        let mut text = Vec::with_capacity(guess_size(request, output.as_ref(), plan.evidence.record));
+        json::to_writer(&record, &mut text)?;
+        text.push(b'\n');
+        let length = text.len();
+        // A record counts without its evidence; the run is then not submittable, and says so.
+        let with = |mut text: Vec<u8>, written: Result<(), EncodeError>| {
+            let evidence = written.map_or_else(|error| Evidence::Failed(error.to_string()), |()| Evidence::Kept);
+            if evidence != Evidence::Kept {
+                text.truncate(length);
+            }
+            Lines::new(text, length, evidence)
+        };
         if !plan.evidence.record {
-            return Ok((line, None));
+            return Ok(Lines::new(text, length, Evidence::Off));
         }
         if let Some(earned) = &earned {
             let of = TrajectoryOf { key: &key, model: &model.id, run_id: ready.run_id, task };
-            return Ok((line, Some(of.lines(earned).map_err(|error| error.to_string()))));
+            let written = of.append(earned, &mut text);
+            return Ok(with(text, written));
         }
         let prompts = request.messages.iter().map(|message| StepRef::prompt(message.role, &message.content));
         let single = SingleRef {
@@ -142,19 +152,11 @@ pub(crate) async fn finish_sample(
             turns: u32::from(output.is_some()),
             usage,
         };
-        let mut evidence = Vec::with_capacity(line.len() + 512);
-        let written = json::to_writer(&single, &mut evidence);
-        evidence.push(b'\n');
-        let evidence = written.map(|()| evidence).map_err(|error| error.to_string());
-        Ok((line, Some(evidence)))
+        let written = json::to_writer(&single, &mut text);
+        text.push(b'\n');
+        Ok(with(text, written))
     };
-    let (record, trajectory) = encode().map_err(|source| RecordError { key: key.to_string(), source })?;
-    // A record counts without its evidence; the run is then not submittable, and says so.
-    let (trajectory, evidence_failed) = match trajectory {
-        None => (None, None),
-        Some(Ok(lines)) => (Some(lines), None),
-        Some(Err(why)) => (None, Some(why)),
-    };
+    let lines = encode().map_err(|source| RecordError { key: key.to_string(), source })?;
     Ok(Finished {
         ordinal: unit.ordinal,
         task: unit.work.task,
@@ -169,10 +171,20 @@ pub(crate) async fn finish_sample(
         verdicts: scores.iter().map(Verdict::from).collect(),
         judged: scores.into_iter().filter_map(|score| score.judge).collect(),
         judgments: encode_judgments(&judgments).map_err(|source| RecordError { key: key.to_string(), source })?,
-        record,
-        trajectory,
-        evidence_failed,
+        lines,
     })
+}
+
+/// About as many bytes as the lines of a sample have: growing step by step would copy them again and again.
+fn guess_size(request: &Request, output: Option<&Output>, has_evidence: bool) -> usize {
+    const OF_RECORD: usize = 1024;
+    const OF_TRAJECTORY: usize = 640;
+    let prompt: usize = request.messages.iter().map(|message| message.content.len()).sum();
+    let answer = output.map_or(0, |output| output.text.len());
+    let escapes = (prompt + answer) / 16;
+    let record = OF_RECORD + prompt + answer + escapes;
+    // Its answer stands in it twice.
+    if has_evidence { record + OF_TRAJECTORY + prompt + 2 * answer + escapes } else { record }
 }
 
 /// Whether the item is one of a split whose gold answers nobody has: its samples are answered and not scored.
@@ -196,9 +208,6 @@ impl From<Reply> for Came {
     }
 }
 
-/// The lines of trajectories, or why there are none; `None` when evidence is off.
-type Evidence = Option<Result<Vec<u8>, String>>;
-
 /// Whose trajectories.
 struct TrajectoryOf<'a> {
     key: &'a SampleKey,
@@ -209,8 +218,7 @@ struct TrajectoryOf<'a> {
 
 impl TrajectoryOf<'_> {
     /// One line an attempt.
-    fn lines(&self, earned: &Earned) -> Result<Vec<u8>, EncodeError> {
-        let mut lines = Vec::new();
+    fn append(&self, earned: &Earned, lines: &mut Vec<u8>) -> Result<(), EncodeError> {
         for (at, attempt) in earned.attempts.iter().enumerate() {
             json::to_writer(
                 &Trajectory {
@@ -226,11 +234,11 @@ impl TrajectoryOf<'_> {
                     turns: attempt.turns,
                     usage: attempt.usage,
                 },
-                &mut lines,
+                lines,
             )?;
             lines.push(b'\n');
         }
-        Ok(lines)
+        Ok(())
     }
 }
 

@@ -122,7 +122,8 @@ impl Forbidden {
     fn compile(&mut self) {
         let mut parts: BTreeSet<&str> = BTreeSet::new();
         for name in &self.names {
-            parts.extend(split(&name.text));
+            // All of its parts must be there, so that one is enough: of `proc/1/environ` not the `1`.
+            parts.extend(split(&name.text).max_by_key(|part| part.len()));
         }
         for path in &self.paths {
             parts.extend(path.components.iter().map(String::as_str));

@@ -1,9 +1,10 @@
 //! Texts that speak to the grader.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::AhoCorasick;
+use memchr::memmem::Finder;
 use proofmark_artefact::scan::Plain;
 
 use super::layers::layers;
@@ -382,7 +383,9 @@ fn signs(text: &str, found: &mut Vec<Plea>) {
             }
         }
     }
-    if let Some(finder) = VERDICT_FINDER.get_or_init(|| build(VERDICTS)) {
+    if may_hold_verdict(&skeleton)
+        && let Some(finder) = VERDICT_FINDER.get_or_init(|| build(VERDICTS))
+    {
         let mut dense = String::with_capacity(skeleton.len());
         let mut places = Vec::with_capacity(skeleton.len());
         for (at, character) in skeleton.char_indices().filter(|(_, character)| !matches!(character, ' ' | '\t' | '\\'))
@@ -394,6 +397,28 @@ fn signs(text: &str, found: &mut Vec<Plea>) {
             add(PleaKind::Verdict, places[verdict.start()], places[verdict.end() - 1] + 1);
         }
     }
+}
+
+const LATIN_END: u32 = 0x250;
+
+/// A letter with a mark, or what else is at the beginning of Unicode, made plain. Half of Europe writes with them.
+fn latin(code: u32) -> &'static str {
+    static FOLDED: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let fold = |character: char| Plain::words(character.encode_utf8(&mut [0; 4])).text().to_owned();
+        (0x80..LATIN_END).map(|code| char::from_u32(code).map(fold).unwrap_or_default()).collect()
+    });
+    FOLDED.get((code - 0x80) as usize).map_or("", String::as_str)
+}
+
+/// Whether a text has the signs that every one of the verdicts has: most texts need no closer look.
+fn may_hold_verdict(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let counts = |byte: &&u8| !matches!(byte, b' ' | b'\t' | b'\\');
+    memchr::memchr3_iter(b':', b'<', b'[', bytes).any(|at| match bytes[at] {
+        b':' => matches!(bytes[..at].iter().rfind(counts), Some(b'"' | b'e' | b'E')),
+        b'<' => matches!(bytes[at + 1..].iter().find(counts).map(u8::to_ascii_lowercase), Some(b'v' | b'j' | b'g')),
+        _ => bytes[at + 1..].iter().find(counts) == Some(&b'['),
+    })
 }
 
 /// A text with its signs, but look-alikes made plain and what cannot be seen left out; and where each byte stood.
@@ -411,6 +436,7 @@ fn skeleton(text: &str) -> (String, Vec<usize>) {
             0x2039 | 0x3008 | 0x27E8 => out.push('<'),
             0x203A | 0x3009 | 0x27E9 => out.push('>'),
             0x2E80..=0xD7FF => out.push(character),
+            code @ 0x80..LATIN_END => out.push_str(latin(code)),
             _ => out.push_str(Plain::words(character.encode_utf8(&mut [0; 4])).text()),
         }
         starts.resize(out.len(), at);
@@ -420,8 +446,9 @@ fn skeleton(text: &str) -> (String, Vec<usize>) {
 
 /// Finds comments, and what they say.
 fn comments(text: &str, found: &mut Vec<Plea>) {
+    static OPEN: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("<!--"));
     let mut from = 0;
-    while let Some(open) = text[from..].find("<!--") {
+    while let Some(open) = OPEN.find(&text.as_bytes()[from..]) {
         let start = from + open;
         let inner = &text[start + 4..];
         let length = inner.find("-->").unwrap_or(inner.len());
@@ -601,6 +628,27 @@ mod tests {
             "❤️ ✔️ ☀️",
         ] {
             assert_eq!(pleas(text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn no_verdict_is_passed_over() {
+        for verdict in VERDICTS {
+            let spread: String = verdict.chars().flat_map(|character| [character, ' ']).collect();
+            for text in [(*verdict).to_owned(), verdict.to_uppercase(), spread, format!("so: {verdict} <p>")] {
+                assert!(may_hold_verdict(&text), "{text}");
+            }
+        }
+        for text in ["", "plain words", "a <b>bold</b> word at 12:30", "see [1] and x[i]", "https://a.example/b"] {
+            assert!(!may_hold_verdict(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn letters_with_marks_are_folded_as_texts_are() {
+        for code in 0x80..LATIN_END {
+            let character = char::from_u32(code).unwrap();
+            assert_eq!(latin(code), Plain::words(&character.to_string()).text(), "{code:x}");
         }
     }
 

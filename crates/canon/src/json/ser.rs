@@ -10,6 +10,7 @@ use serde::ser::{self, Serialize};
 
 use super::name::NameEncoder;
 use super::read::{ParseError, parse};
+use super::special::first_special;
 use super::value::{Value, cmp_utf16};
 use super::write::{append_integer, append_number, append_string};
 
@@ -237,6 +238,19 @@ impl<'a, 'o> ser::Serializer for Encoder<'a, 'o> {
     }
 }
 
+/// Appends a name with its colon. Hardly one holds anything to escape.
+fn append_name(name: &str, out: &mut Vec<u8>) {
+    if first_special(name.as_bytes()).is_some() {
+        append_string(name, out);
+        out.push(b':');
+        return;
+    }
+    out.reserve(name.len() + 3);
+    out.push(b'"');
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\":");
+}
+
 fn open_variant(variant: &str, out: &mut Vec<u8>) {
     out.push(b'{');
     append_string(variant, out);
@@ -300,8 +314,7 @@ impl<'a, 'o> Object<'a, 'o> {
             out.push(b',');
         }
         let start = out.len();
-        append_string(name, out);
-        out.push(b':');
+        append_name(name, out);
         members.push(Member { name: from..names.len(), text: start..start });
     }
 

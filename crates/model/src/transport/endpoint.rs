@@ -138,6 +138,7 @@ impl Endpoint {
             requests_per_minute: limits.requests_per_minute,
             tokens_per_minute: limits.tokens_per_minute,
         };
+        let plain = if is_local { Plain::new(&url, AGENT, most) } else { None };
         // rustls has no default provider in this build. Losing the race to install one is fine.
         drop(rustls::crypto::ring::default_provider().install_default());
         let builder = |roots: Roots| {
@@ -153,20 +154,23 @@ impl Endpoint {
             builder.build()
         };
         let mut missing = if is_local { None } else { proxy::check(address.variable, url.scheme()).err() };
-        // Where nothing will be encrypted, reading the system's roots would cost more than a whole short run.
-        let roots = if is_local && url.scheme() == "http" { Roots::None } else { Roots::System };
-        let client = builder(roots).or_else(|_| {
-            missing.get_or_insert_with(|| {
-                BuildError::new(
-                    "no certificates of authorities were found on this system, so nobody can be trusted",
-                    "install them (`ca-certificates`), or let SSL_CERT_FILE name a file that holds them".to_owned(),
-                )
-            });
-            builder(Roots::None)
-        });
-        let client = client.map_err(|_| BuildError::new("cannot prepare connections", None))?;
-        let plain = if is_local { Plain::new(&url, AGENT, most) } else { None };
-        let link = plain.map_or_else(|| Link::Full(client), Link::Plain);
+        let link = match plain {
+            // Nothing will be encrypted, and reading the system's roots would cost more than a whole short run.
+            Some(plain) => Link::Plain(plain),
+            None => {
+                let client = builder(Roots::System).or_else(|_| {
+                    missing.get_or_insert_with(|| {
+                        BuildError::new(
+                            "no certificates of authorities were found on this system, so nobody can be trusted",
+                            "install them (`ca-certificates`), or let SSL_CERT_FILE name a file that holds them"
+                                .to_owned(),
+                        )
+                    });
+                    builder(Roots::None)
+                });
+                Link::Full(client.map_err(|_| BuildError::new("cannot prepare connections", None))?)
+            }
+        };
         Ok(Self {
             link,
             base: base.to_owned(),

@@ -300,8 +300,9 @@ async fn ask_one(
     let scoring = Scoring { run_dir: scratch, programs, desk: &desk };
     let name = key.to_string();
     let finished = finish_sample(ready, scoring, unit, key, &request, fingerprint, came);
-    let line = finished.await.map_err(|error| chain(&error))?.record;
-    let now: Record = serde_json::from_slice(&line).map_err(|error| error.to_string())?;
+    let finished = finished.await.map_err(|error| chain(&error))?;
+    let line = finished.lines.record();
+    let now: Record = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     // The verdict of a program that was not started is the recorded one, which agrees with itself.
     let scorer = ready.plan.tasks[unit.work.task].scorers.first();
     let is_judged = commands == Commands::Run || !matches!(scorer, Some(ScorerPlan::Command { .. }));

@@ -88,7 +88,7 @@ pub(super) async fn score_again(
     let desk = &RecordedDesk { judges: &ready.judges, judgments };
     let scoring = Scoring { run_dir, programs, desk };
     let mut finished = finish_sample(ready, scoring, &unit, key.clone(), &request, fingerprint, came.clone()).await?;
-    let is_same = |finished: &Finished| finished.record.strip_suffix(b"\n") == Some(&line);
+    let is_same = |finished: &Finished| finished.lines.record().strip_suffix(b"\n") == Some(&line);
     let had_failed = record.error.as_ref().is_some_and(|error| error.class == SCORER_ERROR);
     if options.run_commands && has_programs && !is_same(&finished) && (finished.program_failed || had_failed) {
         // A program that ran out of time, now or then, is no sign that anybody changed anything.
@@ -101,7 +101,7 @@ pub(super) async fn score_again(
         finished = finish_sample(ready, scoring, &unit, key.clone(), &request, fingerprint, came).await?;
     }
     if !is_same(&finished) {
-        let computed = json::parse(&finished.record).unwrap_or(Value::Null);
+        let computed = json::parse(finished.lines.record()).unwrap_or(Value::Null);
         let found = differences(&value, &computed, MOST_DIFFERENCES);
         if found.is_empty() {
             let message = "the line has the right content in another form than canonical JSON";

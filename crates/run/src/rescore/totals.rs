@@ -105,7 +105,9 @@ impl Totals {
         findings: &mut Findings,
     ) -> Result<(), RescoreError> {
         // One line an attempt.
-        for expected in finished.trajectory.iter().flat_map(|lines| lines.split_inclusive(|byte| *byte == b'\n')) {
+        for expected in
+            finished.lines.trajectory().into_iter().flat_map(|lines| lines.split_inclusive(|byte| *byte == b'\n'))
+        {
             self.compare_line(expected, key, findings)?;
         }
         Ok(())

@@ -7,7 +7,6 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -18,18 +17,19 @@ struct Waiter {
     wake: oneshot::Sender<()>,
 }
 
-/// Returns when the time is over, and hardly later.
-pub(super) async fn wait(time: Duration) {
+/// Returns when the moment has come, and hardly later; at once when there is none.
+pub(super) async fn wait_until(moment: Option<Instant>) {
     static ALARMS: OnceLock<Option<Sender<Waiter>>> = OnceLock::new();
+    let Some(due) = moment.filter(|due| *due > Instant::now()) else { return };
     let (wake, woken) = oneshot::channel();
-    let waiter = Waiter { due: Instant::now() + time, wake };
+    let waiter = Waiter { due, wake };
     let sent = match ALARMS.get_or_init(start) {
         Some(alarms) => alarms.send(waiter).is_ok(),
         None => false,
     };
     if !sent || woken.await.is_err() {
         // Without the thread it is late rather than never.
-        tokio::time::sleep(time).await;
+        tokio::time::sleep_until(due).await;
     }
 }
 
@@ -72,12 +72,13 @@ fn watch(waiters: &Receiver<Waiter>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[tokio::test]
     async fn waits_end_in_their_order_and_never_early() {
         let start = Instant::now();
         let timed = |ms: u64| async move {
-            wait(Duration::from_millis(ms)).await;
+            wait_until(Some(start + Duration::from_millis(ms))).await;
             (ms, start.elapsed() >= Duration::from_millis(ms))
         };
         let (a, b, c) = tokio::join!(timed(30), timed(10), timed(20));

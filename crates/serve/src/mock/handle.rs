@@ -82,6 +82,7 @@ impl State {
         request: Request<Incoming>,
         reset: impl FnOnce(),
     ) -> Result<Response<Outgoing>, Broken> {
+        let arrived = tokio::time::Instant::now();
         let (head, body) = request.into_parts();
         let route = Route::of(&head.method, &head.uri);
         self.counts.path(route.endpoint);
@@ -113,12 +114,12 @@ impl State {
             },
         };
         self.note(&head, provider, number, digest, attempt, &verdict);
-        if !verdict.wait.is_zero() {
-            alarm::wait(verdict.wait).await;
-        }
+        // What is left to do after the wait is to send: the time it takes to think is part of a provider's latency.
+        let due = (!verdict.wait.is_zero()).then(|| arrived + verdict.wait);
         let (status, content) = match verdict.outcome {
             Outcome::Reply { status, content } => (status, content),
             Outcome::Reset => {
+                alarm::wait_until(due).await;
                 reset();
                 return Err(Broken);
             }
@@ -137,6 +138,7 @@ impl State {
         if let Some(seconds) = self.config.retry_after_secs.filter(|_| status == 429) {
             headers.insert(RETRY_AFTER, seconds.into());
         }
+        alarm::wait_until(due).await;
         Ok(response)
     }
 

@@ -114,7 +114,8 @@ fn look(text: &str, depth: u8, found: &mut Vec<Plea>) {
 fn look_block(text: &str, found: &mut Vec<Plea>) {
     let plain = Plain::words(text);
     spaced(text, &plain, found);
-    if plain.text().chars().any(|character| character >= '\u{3000}') {
+    // The lead byte of U+3000, where scripts without spaces begin.
+    if plain.text().bytes().any(|byte| byte >= 0xE3) {
         unspaced(text, &plain, found);
     }
     spelled(text, &plain, found);
@@ -319,6 +320,11 @@ fn spelled(text: &str, plain: &Plain, found: &mut Vec<Plea>) {
         ),
         (PleaKind::Demand, &["mark", "score", "grade", "judge", "accept"], &["correct", "pass", "fullmarks"]),
     ];
+    // Two letters that stand alone, one behind the other.
+    let is_spread = |four: &[u8]| four[0] == b' ' && four[2] == b' ' && four[1] != b' ' && four[3] != b' ';
+    if !plain.text().as_bytes().windows(4).any(is_spread) {
+        return;
+    }
     let mut run = String::new();
     let (mut from, mut at) = (0, 0);
     let words = plain.text().split(' ').chain(["--"]);
@@ -473,7 +479,8 @@ fn comments(text: &str, found: &mut Vec<Plea>) {
 
 /// Finds text in characters that cannot be seen. Flags of regions have a few of them, behind a black flag.
 fn invisible(text: &str, found: &mut Vec<Plea>) {
-    if text.is_ascii() {
+    // The lead byte of U+FE00 and of all that is beyond.
+    if !text.bytes().any(|byte| byte >= 0xEF) {
         return;
     }
     let is_smuggled =

@@ -12,7 +12,7 @@ use crate::policy::Trust;
 
 const SCHEMA: &str = "proofmark.judge-cache-head/2";
 /// Lists whose writers took over what others had listed, whoever it said had signed it.
-const OLD_SCHEMA: &str = "proofmark.judge-cache-head/1";
+pub(super) const OLD_SCHEMA: &str = "proofmark.judge-cache-head/1";
 /// The longest list.
 pub(super) const MAX_HEAD: usize = 16 << 20;
 
@@ -66,18 +66,8 @@ pub(super) fn sign(
     sign_as(SCHEMA, entries, place, signer, now)
 }
 
-/// A list as the first version wrote it.
-#[cfg(test)]
-pub(super) fn sign_old(
-    entries: Vec<Named>,
-    place: Place<'_>,
-    signer: &PrivateKey,
-    now: &str,
-) -> Result<Vec<u8>, EncodeError> {
-    sign_as(OLD_SCHEMA, entries, place, signer, now)
-}
-
-fn sign_as(
+/// The same in a given version.
+pub(super) fn sign_as(
     schema: &str,
     entries: Vec<Named>,
     place: Place<'_>,

@@ -573,7 +573,7 @@ fn a_list_of_the_first_version_vouches_for_nobody() {
     let place = Place { shard: Shard::of(&question(0).key().unwrap()), store: store.id() };
     let mut lines = warm.lines.clone();
     lines[2] = under_another_name(warm.numbers[1]);
-    lines[0] = String::from_utf8(head::sign_old(named(&lines), place, &key(1), NOW).unwrap()).unwrap();
+    lines[0] = String::from_utf8(head::sign_as(head::OLD_SCHEMA, named(&lines), place, &key(1), NOW).unwrap()).unwrap();
     assert_eq!(warm.with_lines(&lines), ["pass", "Altered", "pass", "pass", "pass"]);
     // Whoever writes next writes the new version, and leaves out what did not hold.
     store.insert(judgment(neighbours(6)[5], "pass")).unwrap();

@@ -1,5 +1,4 @@
 //! How fast a judge cache is: `fill DIR COUNT`, then `look DIR COUNT` in a process that knows nothing of it yet.
-//! `import DIR COUNT` fills it with what another judge signed.
 //!
 //! For `cargo xtask bench cache`; prints one JSON object. Times are those of the processor, not of the clock on the wall:
 //! others may be using the machine.
@@ -10,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use proofmark_artefact::judgment::{Entry, JUDGMENT_SCHEMA, Judgment, Question, Said, Signed};
+use proofmark_artefact::judgment::{JUDGMENT_SCHEMA, Judgment, Question, Said};
 use proofmark_artefact::record::Usage;
 use proofmark_canon::seed::Stream;
 use proofmark_canon::{Digest, Map};
@@ -23,13 +22,12 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 #[expect(clippy::print_stdout, reason = "what it is for")]
 fn main() -> Outcome<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [what, dir, count] = words.as_slice() else { return Err("expected: fill|import|look DIR COUNT".into()) };
+    let [what, dir, count] = words.as_slice() else { return Err("expected: fill|look DIR COUNT".into()) };
     let (dir, count) = (Path::new(dir), count.parse()?);
     let figures = match what.as_str() {
         "fill" => fill(dir, count)?,
-        "import" => import(dir, count)?,
         "look" => look(dir, count)?,
-        other => return Err(format!("`{other}` is none of fill, import and look").into()),
+        other => return Err(format!("`{other}` is neither fill nor look").into()),
     };
     // What took less than a tick of the processor's clock has no rate.
     let shown = |value: f64| if value.is_finite() { value.to_string() } else { "null".to_owned() };
@@ -42,23 +40,6 @@ fn fill(dir: &Path, count: u32) -> Outcome<Vec<(&'static str, f64)>> {
     let cache = Cache::open_or_make(dir, [7; 16], access())?;
     let start = Clock::start()?;
     cache.insert_all((0..count).map(judgment).collect())?;
-    Ok(vec![("added_per_s", f64::from(count) / start.seconds()?)])
-}
-
-fn import(dir: &Path, count: u32) -> Outcome<Vec<(&'static str, f64)>> {
-    let cache = Cache::open_or_make(dir, [8; 16], access())?;
-    let other = PrivateKey::from_secret(&[2; 32]);
-    let sign = |number| -> Outcome<Entry> {
-        let judgment = judgment(number);
-        let value = other.sign(Purpose::Judgment, &judgment.canonical()?).to_string();
-        let signer = other.public().fingerprint().to_string();
-        Ok(Entry { judgment, signature: Some(Signed { signer, value }) })
-    };
-    let entries = (0..count).map(sign).collect::<Outcome<Vec<_>>>()?;
-    let start = Clock::start()?;
-    if cache.insert_signed(&entries)?.iter().any(Result::is_err) {
-        return Err("an entry was refused".into());
-    }
     Ok(vec![("added_per_s", f64::from(count) / start.seconds()?)])
 }
 
@@ -101,11 +82,11 @@ fn signatures() -> Outcome<(f64, f64)> {
         black_box(key.sign(Purpose::Judgment, &black_box(&judgment).canonical()?));
     }
     let sign = start.seconds()? * 1e6 / f64::from(TIMES);
-    let signed = Signed {
+    let signed = proofmark_artefact::judgment::Signed {
         signer: key.public().fingerprint().to_string(),
         value: key.sign(Purpose::Judgment, &judgment.canonical()?).to_string(),
     };
-    let entry = Entry { judgment, signature: Some(signed) };
+    let entry = proofmark_artefact::judgment::Entry { judgment, signature: Some(signed) };
     let line = proofmark_canon::to_vec(&entry)?;
     let start = Clock::start()?;
     for _ in 0..TIMES {
@@ -137,9 +118,7 @@ fn key() -> PrivateKey {
 }
 
 fn access() -> Access {
-    let other = PrivateKey::from_secret(&[2; 32]);
-    let trust = Trust::default().with(key().public(), Role::Judge).with(other.public(), Role::Judge);
-    let trust = Arc::new(trust);
+    let trust = Arc::new(Trust::default().with(key().public(), Role::Judge));
     Access { trust, signer: Some(Arc::new(key())), memory: None, now: "2026-01-01T00:00:00Z".into() }
 }
 

@@ -2,18 +2,35 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use data_encoding::{BASE64, BASE64_NOPAD};
 use ed25519_dalek::Signer;
 use proofmark_canon::Digest;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::multiples::Multiples;
+
 /// A key that signs. Its secret is wiped from memory when it is dropped, and is never shown.
 pub struct PrivateKey(ed25519_dalek::SigningKey);
 
 /// A key that checks signatures: never a weak one.
-#[derive(Clone, PartialEq, Eq)]
-pub struct PublicKey(ed25519_dalek::VerifyingKey);
+#[derive(Clone)]
+pub struct PublicKey {
+    key: ed25519_dalek::VerifyingKey,
+    usage: Arc<Usage>,
+}
+
+/// How often a key was used, and what makes it faster when it is often.
+#[derive(Default)]
+struct Usage {
+    count: AtomicU32,
+    multiples: OnceLock<Multiples>,
+}
+
+/// A table of multiples costs as much as it saves with so many signatures.
+const OFTEN: u32 = 128;
 
 /// `SHA256:` and 43 characters of base64: what `ssh-keygen -l` shows of the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,7 +74,7 @@ impl PrivateKey {
     }
 
     pub fn public(&self) -> PublicKey {
-        PublicKey(self.0.verifying_key())
+        PublicKey::new(self.0.verifying_key())
     }
 
     /// The 32 bytes themselves, for key files.
@@ -98,14 +115,18 @@ pub enum KeyError {
 pub struct BadSignature;
 
 impl PublicKey {
+    fn new(key: ed25519_dalek::VerifyingKey) -> Self {
+        Self { key, usage: Arc::default() }
+    }
+
     /// Takes the 32 bytes of a key; refuses weak ones.
     pub fn from_bytes(bytes: &[u8; 32]) -> Result<Self, KeyError> {
         let key = ed25519_dalek::VerifyingKey::from_bytes(bytes).map_err(|_| KeyError::NotAPoint)?;
-        if key.is_weak() { Err(KeyError::Weak) } else { Ok(Self(key)) }
+        if key.is_weak() { Err(KeyError::Weak) } else { Ok(Self::new(key)) }
     }
 
     pub fn as_bytes(&self) -> &[u8; 32] {
-        self.0.as_bytes()
+        self.key.as_bytes()
     }
 
     /// Checks a signature that [`PrivateKey::sign`] made.
@@ -115,8 +136,14 @@ impl PublicKey {
 
     /// Checks a signature over bytes as they are; strictly, so that a signature has one form only.
     pub fn verify_raw(&self, message: &[u8], signature: &Signature) -> Result<(), BadSignature> {
+        if let Some(multiples) = self.usage.multiples.get() {
+            return multiples.verify(&self.key, message, &signature.0);
+        }
+        if self.usage.count.fetch_add(1, Ordering::Relaxed) >= OFTEN {
+            self.usage.multiples.get_or_init(|| Multiples::of(&self.key));
+        }
         let signature = ed25519_dalek::Signature::from_bytes(&signature.0);
-        self.0.verify_strict(message, &signature).map_err(|_| BadSignature)
+        self.key.verify_strict(message, &signature).map_err(|_| BadSignature)
     }
 
     /// The key as OpenSSH sends it: the type's name and the bytes, each with its length.
@@ -133,6 +160,14 @@ impl PublicKey {
         Fingerprint(*Digest::of(&self.ssh_blob()).as_bytes())
     }
 }
+
+impl PartialEq for PublicKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for PublicKey {}
 
 impl fmt::Debug for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -242,6 +277,19 @@ mod tests {
             let changed = Signature::from_bytes(changed);
             assert_eq!(mine.public().verify(Purpose::Judgment, b"{}", &changed), Err(BadSignature), "byte {byte}");
         }
+    }
+
+    #[test]
+    fn a_key_says_the_same_however_often_it_is_used() {
+        let public = key(1).public();
+        for number in 0..3 * OFTEN {
+            let message = number.to_le_bytes();
+            let (mine, other) = (key(1).sign_raw(&message), key(2).sign_raw(&message));
+            assert_eq!(public.verify_raw(&message, &mine), Ok(()), "{number}");
+            assert_eq!(public.verify_raw(&message, &other), Err(BadSignature), "{number}");
+            assert_eq!(public.verify_raw(b"other", &mine), Err(BadSignature), "{number}");
+        }
+        assert!(public.clone().usage.multiples.get().is_some(), "the table was made");
     }
 
     #[test]

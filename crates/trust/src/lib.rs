@@ -19,6 +19,7 @@ pub mod key;
 pub mod keyfile;
 pub mod keyring;
 pub mod moment;
+mod multiples;
 mod openssh;
 pub mod passphrase;
 pub mod policy;

@@ -17,9 +17,8 @@ pub(super) fn measure(bench: &Bench, size: Size) -> Result<Vec<Figure>> {
         Size::Quick => "10000",
     };
     shell("cargo", &["build", "--release", "--package", "proofmark-trust", "--example", "judge-cache-speed"])?;
-    let few = Speed::new(bench, "fill", "100")?;
-    let many = Speed::new(bench, "fill", large)?;
-    let imported = Speed::new(bench, "import", large)?;
+    let few = Speed::new(bench, "100")?;
+    let many = Speed::new(bench, large)?;
     let mut figures = Vec::new();
     let mut add = |name, value, unit, aim| figures.push(Figure { name, value, unit, aim });
     add("judge cache: signing a judgment", many.least("sign_us")?, "µs", "");
@@ -29,12 +28,6 @@ pub(super) fn measure(bench: &Bench, size: Size) -> Result<Vec<Figure>> {
         many.most("cold_per_s")?,
         "1/s",
         "≥ 15,000",
-    );
-    add(
-        "judge cache, large: the same with entries of another signer, each checked for itself",
-        imported.most("cold_per_s")?,
-        "1/s",
-        "",
     );
     add("judge cache, large: lookups a second, signatures checked before", many.most("warm_per_s")?, "1/s", "");
     add("judge cache, 100 entries: opening", few.least("open_us")?, "µs", "");
@@ -46,9 +39,9 @@ pub(super) fn measure(bench: &Bench, size: Size) -> Result<Vec<Figure>> {
 struct Speed(Vec<Value>);
 
 impl Speed {
-    fn new(bench: &Bench, how: &str, count: &str) -> Result<Self> {
-        let dir = bench.path(&format!("judge-cache-{how}-{count}"));
-        say(how, path(&dir), count)?;
+    fn new(bench: &Bench, count: &str) -> Result<Self> {
+        let dir = bench.path(&format!("judge-cache-{count}"));
+        say("fill", path(&dir), count)?;
         (0..TRIES).map(|_| say("look", path(&dir), count)).collect::<Result<_>>().map(Self)
     }
 

@@ -5,7 +5,7 @@ use proofmark_canon::json::EncodeError;
 use proofmark_canon::{Digest, json};
 
 use super::error::CacheError;
-use crate::key::{Fingerprint, PrivateKey, PublicKey, Purpose, Signature};
+use crate::key::{Fingerprint, PrivateKey, Purpose, Signature};
 use crate::policy::{Distrust, Role, Trust};
 
 /// The longest line of an entry.
@@ -49,13 +49,6 @@ pub(super) struct Read {
     pub(super) entry: Entry,
     /// The canonical bytes of the judgment.
     pub(super) canonical: Vec<u8>,
-}
-
-impl Read {
-    /// Whether it says that this key signed it.
-    pub(super) fn is_by(&self, signer: &str) -> bool {
-        self.entry.signature.as_ref().is_some_and(|signed| signed.signer == signer)
-    }
 }
 
 /// Reads a line and checks that it can be believed: it is what a trusted judge signed. For lines from elsewhere.
@@ -102,34 +95,17 @@ pub(super) fn read_listed(line: &[u8]) -> Result<Read, Flaw> {
 
 /// Checks that a trusted judge signed the entry.
 pub(super) fn check_signature(read: &Read, trust: &Trust) -> Result<(), Flaw> {
-    let (signed, key) = signer_of(read, trust)?;
+    let Some(signed) = &read.entry.signature else {
+        return Err(Flaw::new(IntegrityReason::Unsigned, "the entry has no signature"));
+    };
+    let at = &read.entry.judgment.judged_at;
+    let key = trusted_key(trust, &signed.signer, at).map_err(|flaw| flaw.by(&signed.signer))?;
     let signature: Signature = signed.value.parse().map_err(|error| {
         Flaw::new(IntegrityReason::Malformed, format!("the signature cannot be read: {error}")).by(&signed.signer)
     })?;
     key.verify(Purpose::Judgment, &read.canonical, &signature).map_err(|_| {
         Flaw::new(IntegrityReason::Altered, "the signature does not fit what the entry says").by(&signed.signer)
     })?;
-    check_version(read, signed)
-}
-
-/// The same for an entry of which a list of the same signer has the digest: the list's signature, which was checked, is
-/// one over the entry.
-pub(super) fn check_vouched(read: &Read, trust: &Trust) -> Result<(), Flaw> {
-    let (signed, _) = signer_of(read, trust)?;
-    check_version(read, signed)
-}
-
-/// The signature, and the key of its signer if that is one to trust.
-fn signer_of<'a>(read: &'a Read, trust: &'a Trust) -> Result<(&'a Signed, &'a PublicKey), Flaw> {
-    let Some(signed) = &read.entry.signature else {
-        return Err(Flaw::new(IntegrityReason::Unsigned, "the entry has no signature"));
-    };
-    let at = &read.entry.judgment.judged_at;
-    let key = trusted_key(trust, &signed.signer, at).map_err(|flaw| flaw.by(&signed.signer))?;
-    Ok((signed, key))
-}
-
-fn check_version(read: &Read, signed: &Signed) -> Result<(), Flaw> {
     let version = read.entry.judgment.schema_version;
     if version != JUDGMENT_SCHEMA {
         let detail = format!("the judgment is of version {version}, expected {JUDGMENT_SCHEMA}");
@@ -139,7 +115,7 @@ fn check_version(read: &Read, signed: &Signed) -> Result<(), Flaw> {
 }
 
 /// The key of a signer who was trusted as judge at a moment.
-pub(super) fn trusted_key<'a>(trust: &'a Trust, signer: &str, at: &str) -> Result<&'a PublicKey, Flaw> {
+pub(super) fn trusted_key<'a>(trust: &'a Trust, signer: &str, at: &str) -> Result<&'a crate::key::PublicKey, Flaw> {
     let fingerprint: Fingerprint = signer.parse().map_err(|error: crate::key::FormError| {
         Flaw::new(IntegrityReason::Malformed, format!("the signer cannot be read: {error}"))
     })?;

@@ -10,9 +10,7 @@ use super::folder::Shard;
 use crate::key::{PrivateKey, Purpose, Signature};
 use crate::policy::Trust;
 
-const SCHEMA: &str = "proofmark.judge-cache-head/2";
-/// Lists whose writers took over what others had listed, whoever it said had signed it.
-pub(super) const OLD_SCHEMA: &str = "proofmark.judge-cache-head/1";
+const SCHEMA: &str = "proofmark.judge-cache-head/1";
 /// The longest list.
 pub(super) const MAX_HEAD: usize = 16 << 20;
 
@@ -63,20 +61,9 @@ pub(super) fn sign(
     signer: &PrivateKey,
     now: &str,
 ) -> Result<Vec<u8>, EncodeError> {
-    sign_as(SCHEMA, entries, place, signer, now)
-}
-
-/// The same in a given version.
-pub(super) fn sign_as(
-    schema: &str,
-    entries: Vec<Named>,
-    place: Place<'_>,
-    signer: &PrivateKey,
-    now: &str,
-) -> Result<Vec<u8>, EncodeError> {
     let mut head = Head {
         entries,
-        schema: schema.to_owned(),
+        schema: SCHEMA.to_owned(),
         shard: place.shard.to_string(),
         signature: String::new(),
         signer: signer.public().fingerprint().to_string(),
@@ -87,17 +74,8 @@ pub(super) fn sign_as(
     proofmark_canon::to_vec(&head)
 }
 
-/// A list that a trusted judge signed.
-#[derive(Debug)]
-pub(super) struct Listed {
-    pub(super) entries: Vec<Named>,
-    /// Whose own judgments it vouches for: its signer made them or checked them before it listed them. The list has the
-    /// digest of each, so that its signature is one over them.
-    pub(super) vouches_for: Option<String>,
-}
-
-/// Returns what a list says, if a trusted judge signed it for this place.
-pub(super) fn check(line: &[u8], place: Place<'_>, trust: &Trust) -> Result<Listed, Flaw> {
+/// Returns what a list names, if a trusted judge signed it for this place.
+pub(super) fn check(line: &[u8], place: Place<'_>, trust: &Trust) -> Result<Vec<Named>, Flaw> {
     let flaw =
         |detail: String| Flaw::new(IntegrityReason::List, format!("the list of shard {}: {detail}", place.shard));
     if line.len() > MAX_HEAD {
@@ -112,7 +90,7 @@ pub(super) fn check(line: &[u8], place: Place<'_>, trust: &Trust) -> Result<List
         }
     };
     let by = |detail: String| flaw(detail).by(&head.signer);
-    if head.schema != SCHEMA && head.schema != OLD_SCHEMA {
+    if head.schema != SCHEMA {
         return Err(by("it is of another version".to_owned()));
     }
     if proofmark_canon::to_vec(&head).ok().as_deref() != Some(line) {
@@ -133,8 +111,7 @@ pub(super) fn check(line: &[u8], place: Place<'_>, trust: &Trust) -> Result<List
     if digests.windows(2).any(|pair| pair[0] == pair[1]) {
         return Err(by("it names an entry twice".to_owned()));
     }
-    let vouches_for = (head.schema == SCHEMA).then_some(head.signer);
-    Ok(Listed { entries: head.entries, vouches_for })
+    Ok(head.entries)
 }
 
 impl Head {
@@ -171,7 +148,7 @@ mod tests {
         let signer = PrivateKey::from_secret(&[1; 32]);
         let line = sign(vec![named("a"), named("b")], place(), &signer, NOW).unwrap();
         let judge = Trust::default().with(signer.public(), Role::Judge);
-        assert_eq!(check(&line, place(), &judge).unwrap().entries, [named("a"), named("b")]);
+        assert_eq!(check(&line, place(), &judge).unwrap(), [named("a"), named("b")]);
         let elsewhere = Place { shard: Shard::of(&Digest::of(b"other")), ..place() };
         let runner = Trust::default().with(signer.public(), Role::Runner);
         for (place, trust) in [

@@ -29,8 +29,6 @@ pub(super) struct Contents {
     is_cut: bool,
     /// Why the list does not hold.
     pub(super) list: Option<Flaw>,
-    /// Whose own judgments the list vouches for.
-    pub(super) vouches_for: Option<String>,
     /// What the list names, in its order.
     pub(super) named: Vec<(Named, Whereabouts)>,
     /// Lines that no list vouches for, with the key of the question they answer, where they answer one.
@@ -85,10 +83,7 @@ impl Contents {
             None => Err(Flaw::new(IntegrityReason::List, format!("the list of shard {} is cut off", place.shard))),
         };
         match list {
-            Ok(listed) => {
-                contents.vouches_for = listed.vouches_for;
-                contents.hold_against(listed.entries, place, trust);
-            }
+            Ok(named) => contents.hold_against(named, place, trust),
             Err(flaw) => contents.without_list(flaw, place, trust),
         }
         contents
@@ -252,8 +247,6 @@ impl Identity {
 pub(super) struct Index {
     pub(super) identity: Identity,
     pub(super) list: Option<Flaw>,
-    /// Whose own judgments the list vouches for.
-    pub(super) vouches_for: Option<String>,
     /// By key, then in the list's order.
     spots: Vec<Spot>,
     /// By key.
@@ -287,8 +280,7 @@ impl Index {
         // Stable: the order of the list is the order in which judgments came.
         spots.sort_by_key(|spot| spot.key);
         flaws.sort_by_key(|(key, _)| *key);
-        let (list, vouches_for) = (contents.list.clone(), contents.vouches_for.clone());
-        Self { identity, list, vouches_for, spots, flaws }
+        Self { identity, list: contents.list.clone(), spots, flaws }
     }
 
     pub(super) fn spots(&self, key: &Digest) -> &[Spot] {

@@ -60,11 +60,6 @@ impl Cache {
             is_changed: !contents.is_sound(),
             believed: BTreeMap::new(),
         };
-        let own = self.access.signer.as_ref().map(|signer| signer.public().fingerprint().to_string());
-        // A list vouches for what its signer signed, so nothing gets into ours under our name that we have not checked.
-        let is_foreign = contents.vouches_for != own;
-        let is_ours =
-            |line: &[u8]| own.as_deref().is_some_and(|own| entry::read_listed(line).is_ok_and(|read| read.is_by(own)));
         let mut stays = vec![false; contents.line_count()];
         for (named, whereabouts) in &contents.named {
             let (Whereabouts::Here(number) | Whereabouts::Elsewhere(number, _)) = *whereabouts else { continue };
@@ -77,9 +72,6 @@ impl Cache {
                         continue;
                     }
                 }
-            } else if is_foreign && is_ours(line) && self.believe_line(line, named).is_err() {
-                draft.is_changed = true;
-                continue;
             }
             stays[number] = true;
             draft.lines.push((*named, line.to_vec()));

@@ -39,9 +39,12 @@ impl fmt::Display for Digest {
 }
 
 impl Digest {
+    /// How long its text is.
+    pub const TEXT_LENGTH: usize = 71;
+
     /// `sha256:` and 64 digits.
-    fn text(&self) -> [u8; 71] {
-        let mut text = [0u8; 71];
+    pub fn text(&self) -> [u8; Self::TEXT_LENGTH] {
+        let mut text = [0u8; Self::TEXT_LENGTH];
         let (name, digits) = text.split_at_mut(7);
         name.copy_from_slice(b"sha256:");
         HEXLOWER.encode_mut(&self.0, digits);

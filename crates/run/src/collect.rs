@@ -18,6 +18,7 @@ use proofmark_artefact::summary::Summary;
 use tokio::sync::Semaphore;
 
 use crate::evidence::EvidenceNote;
+use crate::journal::Journal;
 use crate::ready::Ready;
 
 /// One finished sample.
@@ -137,7 +138,7 @@ const HELD_BYTES: usize = 32 << 20;
 /// Receives finished samples in any order.
 pub struct Collector {
     dir: PathBuf,
-    sync: File,
+    journal: Arc<Journal>,
     window: Arc<Semaphore>,
     observer: Box<dyn Observer>,
     waiting: Waiting,
@@ -157,7 +158,7 @@ impl Collector {
     pub fn new(
         ready: &Ready,
         claim: &Claim,
-        sync: File,
+        journal: Arc<Journal>,
         window: Arc<Semaphore>,
         observer: Box<dyn Observer>,
         want_report: bool,
@@ -185,7 +186,7 @@ impl Collector {
             trajectories: is_fine.then(|| create(names::TRAJECTORIES)).transpose()?,
             judgments: ready.has_judges().then(|| create(names::JUDGMENTS)).transpose()?,
             note,
-            sync,
+            journal,
             window,
             observer,
             waiting: Waiting { work: work.clone(), next: 0, held: BTreeMap::new(), held_bytes: 0, spill: None },
@@ -211,7 +212,7 @@ impl Collector {
             }
             // A sample counts only when its journal line is on disk.
             let io_error = |source| CollectError::Io { path: self.dir.join(names::WORK).join(names::JOURNAL), source };
-            self.sync.sync_data().map_err(io_error)?;
+            self.journal.sync().map_err(io_error)?;
             for finished in batch.drain(..) {
                 self.waiting.put(finished)?;
             }

@@ -156,12 +156,12 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
     let ready = Arc::new(ready);
     let replay = resume::replay(&ready, &state)?;
     // Opened last: it cuts off a torn end, and a run that is refused must stay as it is.
-    let journal =
-        Journal::open(&state.journal_path, ready.run_id, state.done.valid_length).map_err(RunError::Append)?;
+    let telemetry = Arc::new(Telemetry::open(&claim).map_err(RunError::Telemetry)?);
+    let journal = Journal::open(&state.journal_path, ready.run_id, state.done.valid_length, Arc::clone(&telemetry));
+    let journal = Arc::new(journal.map_err(RunError::Append)?);
     let source = Source::new(Arc::clone(&ready), state.done, Some(replay));
 
     witness.begin(&claim).map_err(RunError::Witness)?;
-    let telemetry = Telemetry::open(&claim).map_err(RunError::Telemetry)?;
     let judged = JudgedFile::open(&claim, ready.run_id)?;
     let keeper = ready.plan.evidence.full_bodies.then(|| {
         Keeper::open(&claim.dir().join(names::BODIES), &claim.work_file(names::EVIDENCE)).map_err(RunError::Append)
@@ -170,8 +170,8 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
     let (of_model, workers) = lanes(&ready, options.concurrency);
     let window = Arc::new(Semaphore::new(if workers.len() > 1 { WINDOW_OF_LANES } else { WINDOW }));
     let (sender, receiver) = sync_channel(QUEUE);
-    let sync = journal.sync_handle().map_err(RunError::Append)?;
-    let collector = Collector::new(&ready, &claim, sync, Arc::clone(&window), observer, !options.skip_report)?;
+    let collector =
+        Collector::new(&ready, &claim, Arc::clone(&journal), Arc::clone(&window), observer, !options.skip_report)?;
     let collecting = std::thread::Builder::new().name("collect".to_owned()).spawn(move || collector.collect(&receiver));
     let collecting = collecting.map_err(RunError::Runtime)?;
 
@@ -295,8 +295,8 @@ struct Shared {
     /// There is one lane: when its endpoint is dead, nothing is left to do.
     is_alone: bool,
     run_dir: PathBuf,
-    journal: Journal,
-    telemetry: Telemetry,
+    journal: Arc<Journal>,
+    telemetry: Arc<Telemetry>,
     judged: JudgedFile,
     shelf: Arc<dyn Shelf>,
     judged_at: String,
@@ -408,7 +408,7 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
     let hint = unit.hint(&key);
     let stopped = |stop| RunError::Stopped { stop, done, samples };
     let Came { reply, earned } = if let Some(agent) = &ready.agents[unit.work.task] {
-        let errand = Sample { ready, agent, unit: &unit, request: &request, files, hint, log: &shared.telemetry };
+        let errand = Sample { ready, agent, unit: &unit, request: &request, files, hint, log: &*shared.telemetry };
         let earned = tokio::select! {
             biased;
             earned = errand.earn(shared.keeper.as_ref()) => earned.map_err(stopped)?,
@@ -418,7 +418,7 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
         Came { reply: earned.reply(), earned: Some(earned) }
     } else {
         request.files = files;
-        let ask = Ask { request: &request, hint, log: &shared.telemetry };
+        let ask = Ask { request: &request, hint, log: &*shared.telemetry };
         let asked = tokio::select! {
             biased;
             asked = ready.models[unit.model].ask(ask) => asked.map_err(stopped)?,
@@ -521,7 +521,7 @@ impl Shared {
             judges: &self.ready.judges,
             models: self.ready.models.len(),
             purse: &self.purse,
-            log: &self.telemetry,
+            log: &*self.telemetry,
             shelf: &*self.shelf,
             judged: &self.judged,
             judged_at: &self.judged_at,

@@ -14,6 +14,7 @@
 //! - [`backfill`] the witness of a report that predates it.
 
 mod agent;
+mod appender;
 pub mod attach;
 pub mod backfill;
 pub mod budget;

@@ -3,6 +3,9 @@
 //! Templates are compiled once for each task and condition. An undefined variable is an error,
 //! never an empty prompt, and the target is not among the variables.
 
+mod plain;
+
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,6 +19,7 @@ use proofmark_artefact::suite::text::{PromptSource, TextSource};
 use proofmark_artefact::yaml::suggest;
 use proofmark_canon::{Map, Value};
 
+use self::plain::Plain;
 use crate::dataset::Item;
 
 /// Instructions that one template may spend: enough for thousands of loop turns, not for a hang.
@@ -44,6 +48,8 @@ struct Template {
     role: Role,
     name: String,
     place: Place,
+    /// The template itself, where it is simple enough.
+    plain: Option<Plain>,
 }
 
 #[derive(Debug)]
@@ -99,12 +105,18 @@ impl Prompts {
     /// Renders the messages of an item under a condition.
     pub fn render(&self, task: usize, condition: usize, item: &Arc<Item>) -> Result<Vec<Message>, PromptError> {
         let arm = &self.arms[task][condition];
-        let context = Jinja::from_object(Context { item: Arc::clone(item), shared: Arc::clone(&arm.shared) });
+        let context =
+            LazyCell::new(|| Jinja::from_object(Context { item: Arc::clone(item), shared: Arc::clone(&arm.shared) }));
         let mut messages = Vec::with_capacity(arm.messages.len());
-        for Template { role, name, place } in &arm.messages {
+        for Template { role, name, place, plain } in &arm.messages {
             let explain = |error| self.explain((task, arm), item, &error, place);
-            let template = self.environment.get_template(name).map_err(explain)?;
-            let content = template.render(context.clone()).map_err(explain)?;
+            let content = match plain.as_ref().and_then(|plain| plain.render(|name| item.fields.get(name))) {
+                Some(content) => content,
+                None => {
+                    let template = self.environment.get_template(name).map_err(explain)?;
+                    template.render(context.clone()).map_err(explain)?
+                }
+            };
             if content.len() > MAX_PROMPT {
                 let message =
                     format!("the {} prompt of item `{}` is longer than {MAX_PROMPT} bytes", role.as_str(), item.id);
@@ -175,8 +187,8 @@ impl Compiler<'_> {
         let label = |what: &str| format!("{what} of task `{}`, condition `{}`", task.id, condition.id);
         if let Some((source, place)) = system {
             let (name, place) = (label("system prompt"), place.key("system"));
-            self.template(&name, AssetRole::System, source, &place);
-            messages.push(Template { role: Role::System, name, place });
+            let plain = self.template(&name, AssetRole::System, source, &place);
+            messages.push(Template { role: Role::System, name, place, plain });
         }
         let (source, place) = match &condition.prompt {
             Some(source) => (source, condition_place.key("prompt")),
@@ -185,24 +197,25 @@ impl Compiler<'_> {
         match source {
             PromptSource::Text(source) => {
                 let name = label("prompt");
-                self.template(&name, AssetRole::Prompt, source, &place);
-                messages.push(Template { role: Role::User, name, place });
+                let plain = self.template(&name, AssetRole::Prompt, source, &place);
+                messages.push(Template { role: Role::User, name, place, plain });
             }
             PromptSource::Messages(list) => {
                 for (at, message) in list.iter().enumerate() {
                     let (name, place) = (label(&format!("message {at}")), place.index(at).key("content"));
-                    self.template(&name, AssetRole::Prompt, &message.content, &place);
-                    messages.push(Template { role: message.role, name, place });
+                    let plain = self.template(&name, AssetRole::Prompt, &message.content, &place);
+                    messages.push(Template { role: message.role, name, place, plain });
                 }
             }
         }
         messages
     }
 
-    fn template(&mut self, name: &str, role: AssetRole, source: &TextSource, place: &Place) {
+    /// Compiles a template; returns it once more if it is a simple one.
+    fn template(&mut self, name: &str, role: AssetRole, source: &TextSource, place: &Place) -> Option<Plain> {
         let Some(text) = self.assets.text(role, source) else {
             self.problems.push(Problem::at(place.clone(), "the file of this prompt was not loaded"));
-            return;
+            return None;
         };
         if let Err(error) = self.environment.add_template_owned(name.to_owned(), text.to_owned()) {
             let line = error.line().map_or_else(String::new, |line| format!(" in line {line}"));
@@ -212,6 +225,7 @@ impl Compiler<'_> {
                     .hint("templates are Jinja: `{{ field }}`, `{% if … %}`; write `{{ '{{' }}` for two braces"),
             );
         }
+        Plain::read(text)
     }
 }
 

@@ -1,30 +1,35 @@
-//! Writes `telemetry.jsonl`: every attempt, as soon as it is over.
+//! Writes `telemetry.jsonl`: every attempt when it is over.
 //!
 //! The line is written before the reply is journalled, so that a sample that counts always has its attempts on
 //! record, also after a kill.
 
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use proofmark_artefact::store::{Claim, names};
 use proofmark_artefact::telemetry::Attempt;
 use proofmark_canon::json;
 use proofmark_model::AttemptLog;
 
+use crate::appender::Appender;
+
 /// The telemetry of a run in progress.
 pub(crate) struct Telemetry {
     path: PathBuf,
     /// Opened with the first attempt: a run of offline models leaves no telemetry.
-    file: Mutex<Option<File>>,
+    lines: Mutex<Option<Appender>>,
     failure: Mutex<Option<io::Error>>,
 }
 
 impl Telemetry {
     /// Goes on with what an interrupted run left.
     pub(crate) fn open(claim: &Claim) -> io::Result<Self> {
-        let path = claim.work_file(names::TELEMETRY);
+        Self::at(claim.work_file(names::TELEMETRY))
+    }
+
+    pub(crate) fn at(path: PathBuf) -> io::Result<Self> {
         let file = match File::options().read(true).append(true).open(&path) {
             Ok(mut file) => {
                 cut_torn_line(&mut file)?;
@@ -33,7 +38,7 @@ impl Telemetry {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        Ok(Self { path, file: Mutex::new(file), failure: Mutex::new(None) })
+        Ok(Self { path, lines: Mutex::new(file.map(Appender::new)), failure: Mutex::new(None) })
     }
 
     /// What went wrong while writing.
@@ -43,8 +48,9 @@ impl Telemetry {
 
     /// Gives the file its final name.
     pub(crate) fn publish(&self, run_dir: &Path) -> io::Result<()> {
-        if let Some(file) = self.file.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            file.sync_data()?;
+        if let Some(mut lines) = self.lock().take() {
+            lines.flush()?;
+            lines.file().sync_data()?;
             std::fs::rename(&self.path, run_dir.join(names::TELEMETRY))?;
         }
         Ok(())
@@ -54,20 +60,34 @@ impl Telemetry {
         let mut line = Vec::with_capacity(640);
         json::to_writer(attempt, &mut line).map_err(io::Error::other)?;
         line.push(b'\n');
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let file = match &mut *file {
-            Some(file) => file,
-            none => none.insert(File::options().create(true).append(true).open(&self.path)?),
+        let mut lines = self.lock();
+        let lines = match &mut *lines {
+            Some(lines) => lines,
+            none => none.insert(Appender::new(File::options().create(true).append(true).open(&self.path)?)),
         };
-        file.write_all(&line)
+        if lines.push(&line) { lines.flush() } else { Ok(()) }
+    }
+
+    /// Writes what waits for others.
+    pub(crate) fn flush(&self) {
+        let flushed = self.lock().as_mut().map_or(Ok(()), Appender::flush);
+        self.note_failure(flushed);
+    }
+
+    fn note_failure(&self, result: io::Result<()>) {
+        if let Err(error) = result {
+            self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Appender>> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl AttemptLog for Telemetry {
     fn attempt(&self, attempt: &Attempt) {
-        if let Err(error) = self.write(attempt) {
-            self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        }
+        self.note_failure(self.write(attempt));
     }
 }
 
@@ -93,6 +113,8 @@ fn cut_torn_line(file: &mut File) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     #[test]

@@ -63,9 +63,9 @@ impl Gate {
     fn walk(&self, content: &[u8], range: Range<usize>, mode: Mode, raw: Raw) -> bool {
         match self.groups.as_slice() {
             [] => true,
-            [one] => walk(content, range, mode, raw, |last| one.has(last)),
-            [one, two] => walk(content, range, mode, raw, |last| one.has(last) || two.has(last)),
-            many => walk(content, range, mode, raw, |last| many.iter().any(|group| group.has(last))),
+            [one] => walk(content, range, mode, raw, one),
+            [one, two] => walk(content, range, mode, raw, &(one, two)),
+            many => walk(content, range, mode, raw, many),
         }
     }
 }
@@ -77,12 +77,72 @@ enum Raw {
     Looked,
 }
 
-impl Group {
-    fn has(&self, last: u64) -> bool {
-        let gram = last & self.mask;
-        let (word, bit) = place(gram);
-        self.bits[word] & bit != 0 && self.beginnings.binary_search(&gram).is_ok()
+/// What the last bytes are held against.
+trait Beginnings {
+    /// Not zero if there may be one.
+    fn may_have(&self, last: u64) -> u64;
+    fn has(&self, last: u64) -> bool;
+}
+
+impl Beginnings for Group {
+    fn may_have(&self, last: u64) -> u64 {
+        let (word, bit) = place(last & self.mask);
+        self.bits[word % WORDS] & bit
     }
+
+    fn has(&self, last: u64) -> bool {
+        self.may_have(last) != 0 && self.beginnings.binary_search(&(last & self.mask)).is_ok()
+    }
+}
+
+impl Beginnings for (&Group, &Group) {
+    fn may_have(&self, last: u64) -> u64 {
+        self.0.may_have(last) | self.1.may_have(last)
+    }
+
+    fn has(&self, last: u64) -> bool {
+        self.0.has(last) || self.1.has(last)
+    }
+}
+
+impl Beginnings for [Group] {
+    fn may_have(&self, last: u64) -> u64 {
+        self.iter().fold(0, |met, group| met | group.may_have(last))
+    }
+
+    fn has(&self, last: u64) -> bool {
+        self.iter().any(|group| group.has(last))
+    }
+}
+
+/// How many bytes of plain text are looked at together.
+const BLOCK: usize = 256;
+
+/// Takes plain text up to something special, some of it at a time; returns how much, and whether a beginning was met.
+fn plain<B: Beginnings + ?Sized>(content: &[u8], codes: &[u8; 256], last: &mut u64, beginnings: &B) -> (usize, bool) {
+    // Eight bytes from before, then what this block is folded to. Bytes do not wait for each other so: each place has a
+    // last eight of its own.
+    let mut folded = [0; LONGEST + BLOCK];
+    folded[..LONGEST].copy_from_slice(&last.to_be_bytes());
+    let (mut made, mut seen) = (0, content.len().min(BLOCK));
+    for (at, byte) in content[..seen].iter().enumerate() {
+        let code = codes[usize::from(*byte)];
+        if (SPECIAL..FIRST_WORD).contains(&code) {
+            seen = at;
+            break;
+        }
+        // Without a branch, which nobody could foretell: the next one takes the place of what is no word.
+        folded[LONGEST + made] = code;
+        made += usize::from(code >= FIRST_WORD);
+    }
+    let grams = || {
+        let ends = folded[1..LONGEST + made].windows(LONGEST);
+        ends.map(|bytes| bytes.try_into().map_or(0, u64::from_be_bytes))
+    };
+    let may_have = grams().fold(0, |met, gram| met | beginnings.may_have(gram));
+    let is_met = may_have != 0 && grams().any(|gram| beginnings.has(gram));
+    *last = grams().next_back().unwrap_or(*last);
+    (seen, is_met)
 }
 
 /// Where the bit of a gram is.
@@ -92,13 +152,24 @@ fn place(gram: u64) -> (usize, u64) {
 }
 
 /// Whether nothing is met on the way through a range.
-fn walk(content: &[u8], range: Range<usize>, mode: Mode, raw: Raw, is_met: impl Fn(u64) -> bool) -> bool {
+fn walk<B: Beginnings + ?Sized>(content: &[u8], range: Range<usize>, mode: Mode, raw: Raw, beginnings: &B) -> bool {
+    let is_met = |last| beginnings.has(last);
     let codes = codes_of(mode);
     let mut last = 0;
     // The same for the content as it stands. The two differ from something undone on, until both have met eight bytes more.
     let (mut bare, mut agree) = (0, LONGEST);
     let mut at = range.start;
     while at < range.end {
+        if agree == LONGEST {
+            let (seen, is_met) = plain(&content[at..range.end], codes, &mut last, beginnings);
+            if is_met {
+                return false;
+            }
+            at += seen;
+            if seen == BLOCK {
+                continue;
+            }
+        }
         let mut stop = range.end;
         for (offset, byte) in content[at..range.end].iter().enumerate() {
             let code = codes[usize::from(*byte)];
@@ -118,10 +189,17 @@ fn walk(content: &[u8], range: Range<usize>, mode: Mode, raw: Raw, is_met: impl 
             if is_met(last) {
                 return false;
             }
+            if agree == LONGEST {
+                stop = at + offset + 1;
+                break;
+            }
         }
         at = stop;
         if at >= range.end {
             break;
+        }
+        if !(SPECIAL..FIRST_WORD).contains(&codes[usize::from(content[at])]) {
+            continue;
         }
         let unit = unit(content, at, mode);
         if raw == Raw::Looked && unit.undone.is_some() {

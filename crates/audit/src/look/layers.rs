@@ -54,39 +54,74 @@ fn runs(content: &[u8], mut give: impl FnMut(Range<usize>)) {
 }
 
 fn find_runs(content: &[u8], shortest: usize, mut give: impl FnMut(Range<usize>)) {
-    let mut at = shortest - 1;
     let mut done = 0;
-    // A run that is long enough has a character at one of these places.
-    while at < content.len() {
-        if !is_code(content[at]) {
-            at += shortest;
-            continue;
+    stretches(content, shortest, |first| {
+        // The lines of a block come with the first of them.
+        if first.start < done {
+            return;
         }
-        let mut from = at;
-        while from > done && is_code(content[from - 1]) {
-            from -= 1;
+        let (mut last, mut lines, mut to) = (first.clone(), 1, first.end);
+        while let Some((next, is_line)) = next_line(content, to) {
+            let end = end_of_run(content, next);
+            // The lines of a block are of one length, but for the last.
+            if is_line && (end - next > first.len() || last.len() < first.len()) {
+                break;
+            }
+            lines += usize::from(is_line);
+            (last, to) = (if is_line { next..end } else { last.start..end }, end);
         }
-        let mut to = end_of_run(content, at);
-        if to - from >= shortest {
-            let (first, mut lines) = (from..to, 1);
-            let mut last = first.clone();
-            while let Some((next, is_line)) = next_line(content, to) {
-                let end = end_of_run(content, next);
-                // The lines of a block are of one length, but for the last.
-                if is_line && (end - next > first.len() || last.len() < first.len()) {
-                    break;
-                }
-                lines += usize::from(is_line);
-                (last, to) = (if is_line { next..end } else { last.start..end }, end);
-            }
-            give(from..to);
-            // Two of them may as well be two words.
-            if lines == 2 {
-                [first, last].into_iter().filter(|line| line.len() >= shortest).for_each(&mut give);
-            }
+        give(first.start..to);
+        // Two of them may as well be two words.
+        if lines == 2 {
+            [first, last].into_iter().filter(|line| line.len() >= shortest).for_each(&mut give);
         }
         done = to;
-        at = to + shortest;
+    });
+}
+
+/// Gives the stretches of nothing but such characters that are long enough, in order. Most texts have few: 64 bytes are
+/// looked at together, a bit for each.
+fn stretches(content: &[u8], shortest: usize, mut give: impl FnMut(Range<usize>)) {
+    // Where the stretch began that the bytes before end with.
+    let mut open: Option<usize> = None;
+    for (number, bytes) in content.chunks(64).enumerate() {
+        let base = number * 64;
+        let bits = bytes.iter().rev().fold(0u64, |bits, byte| bits << 1 | u64::from(is_code(*byte)));
+        let mut left = bits;
+        if let Some(from) = open {
+            let more = bits.trailing_ones();
+            if more == 64 {
+                continue;
+            }
+            let to = base + more as usize;
+            if to - from >= shortest {
+                give(from..to);
+            }
+            left &= !((1 << more) - 1);
+        }
+        // What goes on into the next bytes is not given yet.
+        let tail = left.leading_ones();
+        open = (tail > 0).then(|| base + 64 - tail as usize);
+        left &= u64::MAX.checked_shr(tail).unwrap_or(0);
+        // A bit stays where as many follow it as a stretch needs.
+        let (mut starts, mut length) = (left, 1);
+        while length < shortest && starts != 0 {
+            let step = length.min(shortest - length);
+            starts &= starts.checked_shr(step as u32).unwrap_or(0);
+            length += step;
+        }
+        while starts != 0 {
+            let from = starts.trailing_zeros();
+            let to = from + (left >> from).trailing_ones();
+            give(base + from as usize..base + to as usize);
+            // It ends before the last bit.
+            starts &= !((1 << to) - 1);
+        }
+    }
+    if let Some(from) = open
+        && content.len() - from >= shortest
+    {
+        give(from..content.len());
     }
 }
 
@@ -267,6 +302,7 @@ fn wrapped(text: &str, mut give: impl FnMut(Layer)) {
 #[cfg(test)]
 mod tests {
     use data_encoding::{BASE64, BASE64URL_NOPAD, HEXLOWER};
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -323,6 +359,30 @@ mod tests {
     fn what_is_wrapped_twice_is_undone_once() {
         assert_eq!(texts("%2550aris"), [(Form::Url, "%50aris".to_owned())]);
         assert_eq!(texts("&amp;#80;aris"), [(Form::Html, "&#80;aris".to_owned())]);
+    }
+
+    proptest! {
+        /// Looked at by 64 bytes, it is what is seen byte by byte.
+        #[test]
+        fn stretches_are_what_they_seem(
+            pieces in prop::collection::vec((any::<bool>(), 0usize..90), 0..12), shortest in 1usize..70,
+        ) {
+            let content: Vec<u8> = pieces
+                .iter()
+                .flat_map(|(is_code, length)| std::iter::repeat_n(if *is_code { b'a' } else { b'.' }, *length))
+                .collect();
+            let mut found = Vec::new();
+            stretches(&content, shortest, |range| found.push(range));
+            let mut at = 0;
+            let mut want = Vec::new();
+            for part in content.split(|byte| *byte == b'.') {
+                if part.len() >= shortest {
+                    want.push(at..at + part.len());
+                }
+                at += part.len() + 1;
+            }
+            prop_assert_eq!(found, want);
+        }
     }
 
     #[test]

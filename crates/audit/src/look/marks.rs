@@ -1,7 +1,9 @@
 //! The names of a benchmark: where its answers can be had.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
+use aho_corasick::AhoCorasick;
 use proofmark_artefact::scan::Plain;
 use proofmark_canon::Digest;
 
@@ -10,7 +12,21 @@ use proofmark_canon::Digest;
 pub struct Marks {
     names: BTreeSet<Mark>,
     digests: BTreeSet<Digest>,
+    quick: Quick,
 }
+
+/// Tells that a text has no address in it, as most have none; made when it is first asked.
+#[derive(Debug, Clone, Default)]
+struct Quick(OnceLock<Option<AhoCorasick>>);
+
+/// It follows from the names.
+impl PartialEq for Quick {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Quick {}
 
 /// One name, folded as texts are before they are compared.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -112,6 +128,7 @@ impl Marks {
 
     /// All names of both.
     pub fn merge(mut self, other: &Self) -> Self {
+        self.quick = Quick::default();
         self.names.extend(other.names.iter().cloned());
         self.digests.extend(other.digests.iter().copied());
         self
@@ -125,7 +142,13 @@ impl Marks {
     /// Whether an address leads to the benchmark's data.
     pub fn is_source(&self, source: &str) -> bool {
         let plain = Plain::joined(source);
-        self.addresses().any(|mark| find_name(plain.text(), mark).next().is_some())
+        let may_be = self.prepare().is_none_or(|quick| quick.is_match(plain.text()));
+        may_be && self.addresses().any(|mark| find_name(plain.text(), mark).next().is_some())
+    }
+
+    /// Makes what is needed to ask for sources, so that copies need not make it again.
+    pub(super) fn prepare(&self) -> Option<&AhoCorasick> {
+        self.quick.0.get_or_init(|| AhoCorasick::new(self.addresses()).ok()).as_ref()
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &Mark> {
@@ -139,6 +162,7 @@ impl Marks {
     fn add(&mut self, kind: MarkKind, name: &str, shortest: usize) {
         let text = Plain::joined(name).text().to_owned();
         if text.len() >= shortest {
+            self.quick = Quick::default();
             self.names.insert(Mark { kind, text });
         }
     }

@@ -169,6 +169,7 @@ impl Watch {
         let is_own = id.len() >= 8 && id.bytes().any(|byte| byte.is_ascii_digit());
         // A short id is anyone's.
         let id = is_own.then_some(id);
+        subject.marks.prepare();
         Self {
             anchors: OnceLock::new(),
             needles,

@@ -168,10 +168,10 @@ impl<'de> Visitor<'de> for TreeVisitor {
     }
     fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut members = Vec::new();
-        while let Some(member) = map.next_entry::<String, Value>()? {
-            members.push(member);
+        while let Some((name, value)) = map.next_entry::<String, Value>()? {
+            members.push((name.into(), value));
         }
-        let map = Map::from_members(members)
+        let map = Map::from_named(members)
             .map_err(|name| de::Error::custom(format!("the name `{name}` stands twice in one object")))?;
         Ok(Value::Object(map))
     }

@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use smol_str::SmolStr;
+
 use super::special::first_special;
 use super::value::{Map, Number, Value};
 use super::write::append_number;
@@ -145,7 +147,7 @@ impl Reader<'_> {
             if self.peek()? != b'"' {
                 return Err(self.unexpected("a name in double quotes"));
             }
-            let name = self.string()?;
+            let name = self.name()?;
             self.skip_space();
             self.take(b':', "`:`")?;
             self.skip_space();
@@ -158,7 +160,7 @@ impl Reader<'_> {
                 _ => return Err(self.unexpected("`,` or `}`")),
             }
         }
-        let map = Map::from_members(members).map_err(ParseErrorKind::DuplicateName)?;
+        let map = Map::from_named(members).map_err(ParseErrorKind::DuplicateName)?;
         self.at += 1;
         Ok(Value::Object(map))
     }
@@ -191,6 +193,17 @@ impl Reader<'_> {
         }
         self.at += 1;
         Ok(())
+    }
+
+    fn name(&mut self) -> Read<SmolStr> {
+        let start = self.at + 1;
+        match first_special(&self.bytes[start..]) {
+            Some(length) if self.bytes[start + length] == b'"' => {
+                self.at = start + length + 1;
+                Ok(self.text[start..start + length].into())
+            }
+            _ => self.string().map(SmolStr::from),
+        }
     }
 
     fn string(&mut self) -> Read<String> {

@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use smol_str::SmolStr;
+
 /// A JSON value that has exactly one canonical text.
 #[derive(Clone, PartialEq, Default)]
 pub enum Value {
@@ -172,7 +174,7 @@ impl fmt::Debug for Number {
 
 /// An object: names in canonical order, each once.
 #[derive(Clone, PartialEq, Default)]
-pub struct Map(Vec<(String, Value)>);
+pub struct Map(Vec<(SmolStr, Value)>);
 
 impl Map {
     pub fn new() -> Self {
@@ -180,13 +182,17 @@ impl Map {
     }
 
     /// Builds a map, or returns the first name that stands twice.
-    pub fn from_members(mut members: Vec<(String, Value)>) -> Result<Self, String> {
+    pub fn from_members(members: Vec<(String, Value)>) -> Result<Self, String> {
+        Self::from_named(members.into_iter().map(|(name, value)| (name.into(), value)).collect())
+    }
+
+    pub(super) fn from_named(mut members: Vec<(SmolStr, Value)>) -> Result<Self, String> {
         // Text that we wrote ourselves is in order already.
         let ordered = members.windows(2).all(|pair| cmp_utf16(&pair[0].0, &pair[1].0) == Ordering::Less);
         if !ordered {
             members.sort_by(|a, b| cmp_utf16(&a.0, &b.0));
             if let Some(twice) = members.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-                return Err(twice[0].0.clone());
+                return Err(twice[0].0.to_string());
             }
         }
         Ok(Self(members))
@@ -201,12 +207,12 @@ impl Map {
     }
 
     /// Sets a member and returns the value it had before.
-    pub fn insert(&mut self, name: impl Into<String>, value: impl Into<Value>) -> Option<Value> {
-        let (name, value) = (name.into(), value.into());
-        match self.position(&name) {
+    pub fn insert(&mut self, name: impl AsRef<str>, value: impl Into<Value>) -> Option<Value> {
+        let (name, value) = (name.as_ref(), value.into());
+        match self.position(name) {
             Ok(at) => Some(std::mem::replace(&mut self.0[at].1, value)),
             Err(at) => {
-                self.0.insert(at, (name, value));
+                self.0.insert(at, (name.into(), value));
                 None
             }
         }
@@ -241,10 +247,10 @@ impl Map {
 
 impl IntoIterator for Map {
     type Item = (String, Value);
-    type IntoIter = std::vec::IntoIter<(String, Value)>;
+    type IntoIter = std::iter::Map<std::vec::IntoIter<(SmolStr, Value)>, fn((SmolStr, Value)) -> (String, Value)>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
+        self.0.into_iter().map(|(name, value)| (name.into(), value))
     }
 }
 

@@ -196,17 +196,29 @@ impl Reader<'_> {
     }
 
     fn name(&mut self) -> Read<SmolStr> {
-        let start = self.at + 1;
-        match first_special(&self.bytes[start..]) {
-            Some(length) if self.bytes[start + length] == b'"' => {
-                self.at = start + length + 1;
-                Ok(self.text[start..start + length].into())
-            }
-            _ => self.string().map(SmolStr::from),
+        match self.plain_string() {
+            Some(name) => Ok(name.into()),
+            None => self.escaped_string().map(SmolStr::from),
         }
     }
 
     fn string(&mut self) -> Read<String> {
+        match self.plain_string() {
+            Some(text) => Ok(text.to_owned()),
+            None => self.escaped_string(),
+        }
+    }
+
+    /// A string that stands there as it is, as most do.
+    fn plain_string(&mut self) -> Option<&str> {
+        let start = self.at + 1;
+        let length = first_special(&self.bytes[start..])?;
+        let text = self.text.get(start..start + length).filter(|_| self.bytes[start + length] == b'"')?;
+        self.at = start + length + 1;
+        Some(text)
+    }
+
+    fn escaped_string(&mut self) -> Read<String> {
         self.at += 1;
         let mut out = String::new();
         loop {

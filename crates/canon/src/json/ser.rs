@@ -48,7 +48,8 @@ pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, EncodeError> 
 
 /// Appends the canonical bytes of a value.
 pub fn to_writer<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-    let mut sink = Sink { out, members: Vec::new(), names: String::new() };
+    // As many as a record has: to grow step by step is slower than the rest.
+    let mut sink = Sink { out, members: Vec::with_capacity(32), names: String::with_capacity(256) };
     value.serialize(Encoder { sink: &mut sink })
 }
 

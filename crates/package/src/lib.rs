@@ -13,6 +13,7 @@ pub mod archive;
 pub mod collect;
 pub mod metadata;
 pub mod readme;
+pub mod results;
 pub mod seal;
 pub mod svr;
 pub mod verify;

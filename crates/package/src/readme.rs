@@ -7,13 +7,15 @@ use proofmark_artefact::text::one_line;
 use proofmark_trust::key::PublicKey;
 use proofmark_trust::sshsig::NAMESPACE;
 
+use crate::results::ResultsFile;
+
 /// Renders the text. The same metadata and key give the same bytes.
-pub fn render(metadata: &Metadata, key: &PublicKey, has_results: bool) -> String {
+pub fn render(metadata: &Metadata, key: &PublicKey, results: &[ResultsFile]) -> String {
     let mut out = String::new();
     let title = metadata.name.as_ref().unwrap_or(&metadata.suite);
     out.push_str(&format!("# {}\n\n", plain(title)));
     out.push_str(&about(metadata));
-    out.push_str(&files(metadata, has_results));
+    out.push_str(&files(metadata, results));
     out.push_str(&checks(key));
     out.push_str(LIMITS);
     out
@@ -42,7 +44,7 @@ fn about(metadata: &Metadata) -> String {
     out
 }
 
-fn files(metadata: &Metadata, has_results: bool) -> String {
+fn files(metadata: &Metadata, results: &[ResultsFile]) -> String {
     let mut out = String::from(
         "## What is in it\n\n| file | what it is |\n|---|---|\n\
          | `run/` | the run directory as the run left it: records, trajectories, manifest, resolved suite, summary, reports, witness |\n",
@@ -55,8 +57,12 @@ fn files(metadata: &Metadata, has_results: bool) -> String {
     });
     out.push_str("| `audit-report.json` | whether the score was earned, as far as the files can tell |\n");
     out.push_str("| `metadata.json` | models, tools, split, attempts, cost, git state, digests of datasets |\n");
-    if has_results {
-        out.push_str("| `results.jsonl` | the answers as GAIA's leaderboard takes them |\n");
+    for ResultsFile { name, cell } in results {
+        let of = match results {
+            [_] => String::new(),
+            _ => format!(" of `{}` under `{}`, sample {}", plain(&cell.model), plain(&cell.condition), cell.sample),
+        };
+        out.push_str(&format!("| `{name}` | the answers{of} as GAIA's leaderboard takes them |\n"));
     }
     out.push_str(
         "| `package.json` | every file above with its size and SHA-256 |\n\

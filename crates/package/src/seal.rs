@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use proofmark_artefact::audit::{Report, format as audit_format};
-use proofmark_artefact::export::gaia::{Choice, ExportError, export};
+use proofmark_artefact::export::gaia::ExportError;
 use proofmark_artefact::manifest::Harness;
 use proofmark_artefact::package::names::{
-    AUDIT, BUNDLE, CONTENTS, INPUTS, METADATA, README, RESULTS, RUN, SIGNER, SIGNING, SSH_SIGNATURE,
+    AUDIT, BUNDLE, CONTENTS, INPUTS, METADATA, README, RESULTS, RESULTS_FOLDER, RUN, SIGNER, SIGNING, SSH_SIGNATURE,
 };
 use proofmark_artefact::package::{
     Contents, EVAL_RUN, FileEntry, FileRole, Metadata, PACKAGE_FORMAT, PACKAGE_VERSION, Predicate, names,
 };
 use proofmark_artefact::path::RelPath;
-use proofmark_artefact::store::{AtomicFile, OpenError, RunDir, digest_file, names as run_names, write_atomic};
+use proofmark_artefact::store::{OpenError, RunDir, digest_file, names as run_names, write_atomic};
 use proofmark_artefact::summary::Summary;
 use proofmark_artefact::witness::Block;
 use proofmark_canon::json::{self, EncodeError};
@@ -28,6 +28,7 @@ use proofmark_trust::statement::{Statement, StatementError};
 
 use crate::metadata::{Said, describe};
 use crate::readme::render;
+use crate::results;
 
 /// What to seal, and how.
 #[derive(Debug)]
@@ -66,6 +67,8 @@ pub enum SealError {
     Export(#[source] ExportError),
     #[error("`{0}` is no name that every system can have")]
     Name(String),
+    #[error("`{0}` has no place in a package")]
+    Stray(String),
     #[error("`{0}` is not an ordinary file")]
     NotAFile(PathBuf),
     #[error("something has no canonical form")]
@@ -106,9 +109,12 @@ pub fn seal(folder: &Path, order: Order<'_>, key: &PrivateKey) -> Result<Sealed,
     write(AUDIT, &audit_format::json(order.report)?)?;
     let metadata = about.describe(order.said);
     write(METADATA, &line(&metadata)?)?;
-    let no_results = write_results(folder, &about.run)?;
-    let has_results = folder.join(RESULTS).is_file();
-    write(README, render(&metadata, &key.public(), has_results).as_bytes())?;
+    let (results, no_results) = match results::files_of(about.run.manifest()) {
+        Ok(files) => (files, None),
+        Err(why) => (Vec::new(), Some(why)),
+    };
+    results::write(folder, &about.run, &results).map_err(SealError::Export)?;
+    write(README, render(&metadata, &key.public(), &results).as_bytes())?;
 
     let files = list(folder)?;
     let bytes = files.iter().map(|file| file.size).sum();
@@ -166,18 +172,6 @@ pub(crate) fn line(value: &impl serde::Serialize) -> Result<Vec<u8>, EncodeError
     Ok(bytes)
 }
 
-/// Writes what GAIA's leaderboard takes. Returns why there is none, where there are GAIA's questions.
-fn write_results(folder: &Path, run: &RunDir) -> Result<Option<String>, SealError> {
-    let failed = |source| SealError::Write { name: RESULTS, source };
-    let mut file = AtomicFile::create(&folder.join(RESULTS)).map_err(failed)?;
-    match export(run, &Choice::default(), &mut |line| file.write_all(line)) {
-        Ok(_) => file.commit().map(|_| None).map_err(failed),
-        Err(ExportError::NoTask) => Ok(None),
-        Err(error @ (ExportError::Several { .. } | ExportError::SeveralSamples { .. })) => Ok(Some(error.to_string())),
-        Err(error) => Err(SealError::Export(error)),
-    }
-}
-
 /// Every file in a folder with its digest, in the order of their paths; not the list itself and what signs it.
 fn list(folder: &Path) -> Result<Vec<FileEntry>, SealError> {
     let mut found = BTreeMap::new();
@@ -189,7 +183,8 @@ fn list(folder: &Path) -> Result<Vec<FileEntry>, SealError> {
         }
         let (digest, size) = digest_file(&path).map_err(|source| SealError::Read { path, source })?;
         let path: RelPath = name.parse().map_err(|_| SealError::Name(name.clone()))?;
-        files.push(FileEntry { role: role_of(path.as_str()), path, sha256: digest.hex(), size });
+        let role = role_of(path.as_str()).ok_or_else(|| SealError::Stray(name.clone()))?;
+        files.push(FileEntry { role, path, sha256: digest.hex(), size });
     }
     Ok(files)
 }
@@ -213,16 +208,17 @@ fn walk(folder: &Path, prefix: &str, found: &mut BTreeMap<String, PathBuf>) -> R
     Ok(())
 }
 
-/// What a file is, by its place.
-pub(crate) fn role_of(path: &str) -> FileRole {
-    match path.split('/').next().unwrap_or_default() {
-        RUN => FileRole::Run,
-        INPUTS | names::HUB => FileRole::Input,
-        AUDIT => FileRole::Audit,
-        METADATA => FileRole::Metadata,
-        RESULTS => FileRole::Results,
-        _ => FileRole::Readme,
-    }
+/// What a file is, by its place; `None` for what has none in a package.
+pub(crate) fn role_of(path: &str) -> Option<FileRole> {
+    Some(match (path, path.split_once('/').map(|(folder, _)| folder)) {
+        (_, Some(RUN)) => FileRole::Run,
+        (_, Some(INPUTS | names::HUB)) => FileRole::Input,
+        (AUDIT, _) => FileRole::Audit,
+        (METADATA, _) => FileRole::Metadata,
+        (RESULTS, _) | (_, Some(RESULTS_FOLDER)) => FileRole::Results,
+        (README, _) => FileRole::Readme,
+        _ => return None,
+    })
 }
 
 /// The program that seals.
@@ -256,9 +252,13 @@ mod tests {
             ("audit-report.json", FileRole::Audit),
             ("metadata.json", FileRole::Metadata),
             ("results.jsonl", FileRole::Results),
+            ("results/01-a-b.jsonl", FileRole::Results),
             ("README.md", FileRole::Readme),
         ] {
-            assert_eq!(role_of(path), role, "{path}");
+            assert_eq!(role_of(path), Some(role), "{path}");
+        }
+        for path in ["notes.txt", "run", "inputs", "results", "metadata.json/x", "README.md/x", "Run/records.jsonl"] {
+            assert_eq!(role_of(path), None, "{path}");
         }
     }
 

@@ -28,6 +28,15 @@ pub struct Choice {
     pub sample: Option<u32>,
 }
 
+/// One set of answers: what a leaderboard takes as one submission.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cell {
+    pub task: String,
+    pub model: String,
+    pub condition: String,
+    pub sample: u32,
+}
+
 /// What was exported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Exported {
@@ -90,14 +99,53 @@ impl ExportError {
     }
 }
 
-/// Writes the lines, one call of `write` each.
+/// All sets of answers of a run, in the suite's order; none where no task has GAIA's questions. `Err` says how many there
+/// are when they are more than wanted.
+pub fn cells(manifest: &Manifest, most: usize) -> Result<Vec<Cell>, u64> {
+    let tasks: Vec<&str> = gaia_tasks(manifest).collect();
+    let counts = [tasks.len(), manifest.models.len(), manifest.conditions.requested.len()];
+    let count = counts.iter().fold(u64::from(manifest.sampling.n), |all, count| all.saturating_mul(*count as u64));
+    if count > most as u64 {
+        return Err(count);
+    }
+    let mut cells = Vec::with_capacity(count as usize);
+    for task in tasks {
+        for model in &manifest.models {
+            for condition in &manifest.conditions.requested {
+                cells.extend((0..manifest.sampling.n).map(|sample| Cell {
+                    task: task.to_owned(),
+                    model: model.id.clone(),
+                    condition: condition.clone(),
+                    sample,
+                }));
+            }
+        }
+    }
+    Ok(cells)
+}
+
+fn gaia_tasks(manifest: &Manifest) -> impl Iterator<Item = &str> {
+    let datasets = manifest.datasets.iter().filter(|dataset| dataset.format == Format::Gaia.as_str());
+    datasets.map(|dataset| dataset.task.as_str())
+}
+
+/// Writes the lines of one set of answers, one call of `write` each.
 pub fn export(
     run: &RunDir,
     choice: &Choice,
     write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
 ) -> Result<Exported, ExportError> {
+    let chosen = choose(run.manifest(), choice)?;
+    export_all(run, &[chosen], &mut |_, line| write(line))
+}
+
+/// Writes the lines of several sets in one go, each with the number of its set.
+pub fn export_all(
+    run: &RunDir,
+    cells: &[Cell],
+    write: &mut dyn FnMut(usize, &[u8]) -> io::Result<()>,
+) -> Result<Exported, ExportError> {
     let manifest = run.manifest();
-    let chosen = Chosen::among(manifest, choice)?;
     check_digest(run, names::RECORDS)?;
     let mut trajectories = match manifest.artifacts.contains_key(names::TRAJECTORIES) {
         true => {
@@ -113,9 +161,7 @@ pub fn export(
             Some(trajectories) => trajectories.of(&record)?,
             None => None,
         };
-        if !chosen.takes(&record) {
-            continue;
-        }
+        let Some(cell) = cells.iter().position(|cell| cell.takes(&record)) else { continue };
         let text = record.output.as_ref().map(|output| output.answer().into_owned()).unwrap_or_default();
         let answer = final_answer(&text).trim();
         let line = AnswerLine {
@@ -128,7 +174,7 @@ pub fn export(
         exported.without_trace += u64::from(line.reasoning_trace.is_none());
         let mut bytes = json::to_vec(&line)?;
         bytes.push(b'\n');
-        write(&bytes).map_err(ExportError::Write)?;
+        write(cell, &bytes).map_err(ExportError::Write)?;
     }
     Ok(exported)
 }
@@ -142,38 +188,28 @@ struct AnswerLine<'a> {
 }
 
 /// One of everything.
-struct Chosen<'m> {
-    task: &'m str,
-    model: &'m str,
-    condition: &'m str,
-    sample: u32,
+fn choose(manifest: &Manifest, choice: &Choice) -> Result<Cell, ExportError> {
+    let tasks: Vec<&str> = gaia_tasks(manifest).collect();
+    if tasks.is_empty() {
+        return Err(ExportError::NoTask);
+    }
+    let n = manifest.sampling.n;
+    let sample = match choice.sample {
+        None if n > 1 => return Err(ExportError::SeveralSamples { n }),
+        Some(sample) if sample >= n => return Err(ExportError::NoSample { sample, n }),
+        sample => sample.unwrap_or(0),
+    };
+    let models = manifest.models.iter().map(|model| model.id.as_str());
+    let conditions = manifest.conditions.requested.iter().map(String::as_str);
+    Ok(Cell {
+        task: one_of("task", tasks, choice.task.as_deref())?.to_owned(),
+        model: one_of("model", models, choice.model.as_deref())?.to_owned(),
+        condition: one_of("condition", conditions, choice.condition.as_deref())?.to_owned(),
+        sample,
+    })
 }
 
-impl<'m> Chosen<'m> {
-    fn among(manifest: &'m Manifest, choice: &Choice) -> Result<Self, ExportError> {
-        let is_gaia = |dataset: &&crate::manifest::DatasetEntry| dataset.format == Format::Gaia.as_str();
-        let tasks: Vec<&str> = manifest.datasets.iter().filter(is_gaia).map(|entry| entry.task.as_str()).collect();
-        if tasks.is_empty() {
-            return Err(ExportError::NoTask);
-        }
-        let n = manifest.sampling.n;
-        let sample = match choice.sample {
-            None if n > 1 => return Err(ExportError::SeveralSamples { n }),
-            Some(sample) if sample >= n => return Err(ExportError::NoSample { sample, n }),
-            sample => sample.unwrap_or(0),
-        };
-        Ok(Self {
-            task: one_of("task", tasks, choice.task.as_deref())?,
-            model: one_of("model", manifest.models.iter().map(|model| model.id.as_str()), choice.model.as_deref())?,
-            condition: one_of(
-                "condition",
-                manifest.conditions.requested.iter().map(String::as_str),
-                choice.condition.as_deref(),
-            )?,
-            sample,
-        })
-    }
-
+impl Cell {
     fn takes(&self, record: &Record) -> bool {
         record.task == self.task
             && record.model == self.model

@@ -12,6 +12,8 @@ pub const AUDIT: &str = "audit-report.json";
 pub const METADATA: &str = "metadata.json";
 /// What GAIA's leaderboard takes.
 pub const RESULTS: &str = "results.jsonl";
+/// The folder of what it takes, where a run has more than one set of answers.
+pub const RESULTS_FOLDER: &str = "results";
 pub const README: &str = "README.md";
 
 /// The folder of what signs the rest.

@@ -3,14 +3,13 @@
 use std::path::Path;
 
 use proofmark_artefact::audit::{Attestation, Report, format as audit_format};
-use proofmark_artefact::export::gaia::{Choice, ExportError, export};
 use proofmark_artefact::package::names::{AUDIT, BUNDLE, METADATA, README, RESULTS};
 use proofmark_artefact::package::predicate::{Allowance, AllowanceKind, Predicate};
 use proofmark_artefact::package::{Metadata, Stage};
 use proofmark_artefact::replay::Status;
-use proofmark_artefact::store::{MAX_JSON, digest_file, read_bounded};
+use proofmark_artefact::store::{MAX_JSON, read_bounded};
 use proofmark_artefact::verify::Check;
-use proofmark_canon::{Hasher, json};
+use proofmark_canon::json;
 use proofmark_trust::public::MAX_PUBLIC_KEY;
 
 use super::{Allowed, chain};
@@ -18,6 +17,7 @@ use crate::again::without_place;
 use crate::allowances::needed;
 use crate::metadata::Said;
 use crate::readme::render;
+use crate::results::{self, ResultsFile};
 use crate::seal::{About, line};
 
 /// Checks what stands beside the run against the run.
@@ -46,7 +46,8 @@ pub(super) fn check(folder: &Path, predicate: &Predicate, version: &str) -> Stag
             stage.settle(METADATA, "follows from the run", result);
             // What another version wrote for people was written in other words.
             if predicate.sealed_with.version == version {
-                stage.settle(README, "follows from the metadata", check_readme(folder, metadata));
+                let results = results::files_of(about.run.manifest()).unwrap_or_default();
+                stage.settle(README, "follows from the metadata", check_readme(folder, metadata, &results));
             } else {
                 let note = format!("version {} wrote it", predicate.sealed_with.version);
                 stage.push(Check::of(README, "follows from the metadata", Status::Skip).note(note));
@@ -60,8 +61,17 @@ pub(super) fn check(folder: &Path, predicate: &Predicate, version: &str) -> Stag
         && predicate.counts == about.summary.totals.counts;
     let result = if is_same { Ok(()) } else { Err("it says something else than the run".to_owned()) };
     stage.settle(BUNDLE, "says what the run says", result);
-    if let Some(result) = check_results(folder, &about) {
-        stage.settle(RESULTS, "follows from the records", result);
+    let files = results::files_of(about.run.manifest()).unwrap_or_default();
+    match results::check(folder, &about.run, &files) {
+        Ok(found) => {
+            for (name, result) in found {
+                stage.settle(&name, "follows from the records", result);
+            }
+        }
+        Err(error) => {
+            let why = without_place(&chain(&error), folder);
+            stage.settle(RESULTS, "follows from the records", Err(why));
+        }
     }
     stage
 }
@@ -77,38 +87,15 @@ fn read_metadata(folder: &Path) -> Result<Metadata, String> {
     }
 }
 
-fn check_readme(folder: &Path, metadata: &Metadata) -> Result<(), String> {
+fn check_readme(folder: &Path, metadata: &Metadata, results: &[ResultsFile]) -> Result<(), String> {
     let unreadable = |_| "it cannot be read".to_owned();
     let bytes = read_bounded(&folder.join(README), MAX_JSON).map_err(unreadable)?;
     let signer = folder.join(proofmark_artefact::package::names::SIGNER);
     let text = read_bounded(&signer, MAX_PUBLIC_KEY).map_err(unreadable)?;
     let (key, _) =
         proofmark_trust::key::PublicKey::parse(&String::from_utf8_lossy(&text)).map_err(|error| error.to_string())?;
-    let expected = render(metadata, &key, folder.join(RESULTS).is_file());
+    let expected = render(metadata, &key, results);
     if expected.as_bytes() == bytes { Ok(()) } else { Err("it says something else".to_owned()) }
-}
-
-/// `None` when there are no results, and need not be.
-fn check_results(folder: &Path, about: &About) -> Option<Result<(), String>> {
-    let path = folder.join(RESULTS);
-    let mut hasher = Hasher::new();
-    let exported = export(&about.run, &Choice::default(), &mut |bytes| {
-        hasher.update(bytes);
-        Ok(())
-    });
-    match (exported, path.is_file()) {
-        (Ok(_), true) => {
-            let expected = hasher.finish();
-            Some(match digest_file(&path) {
-                Ok((digest, _)) if digest == expected => Ok(()),
-                Ok(_) => Err("they are not the answers of the records".to_owned()),
-                Err(error) => Err(error.kind().to_string()),
-            })
-        }
-        (Ok(_), false) => Some(Err("the file is not there, but the run has GAIA's questions".to_owned())),
-        (Err(ExportError::NoTask | ExportError::Several { .. } | ExportError::SeveralSamples { .. }), false) => None,
-        (Err(error), _) => Some(Err(without_place(&chain(&error), folder))),
-    }
 }
 
 /// Holds the sealed report against the one that was made now. Returns whether it is the same, and what it says.

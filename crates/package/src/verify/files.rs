@@ -148,8 +148,10 @@ fn check_form(contents: &Contents) -> Result<(), String> {
         if file.digest().is_none() {
             return Err(format!("the digest of `{shown}` is not 64 lower-case hex digits"));
         }
-        if file.role != role_of(path) {
-            return Err(format!("the role of `{shown}` is not that of its place"));
+        match role_of(path) {
+            None => return Err(format!("it lists `{shown}`, which has no place in a package")),
+            Some(role) if role != file.role => return Err(format!("the role of `{shown}` is not that of its place")),
+            Some(_) => {}
         }
         before = Some(path);
     }

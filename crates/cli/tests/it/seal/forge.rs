@@ -30,7 +30,7 @@ pub(super) fn rehash(env: &TestEnv, package: &str) -> (Vec<u8>, BTreeMap<String,
             "inputs" | "hub" => "input",
             "audit-report.json" => "audit",
             "metadata.json" => "metadata",
-            "results.jsonl" => "results",
+            "results.jsonl" | "results" => "results",
             _ => "readme",
         };
         let digest = Digest::of(bytes);
@@ -220,4 +220,68 @@ fn what_does_not_follow_from_the_run_is_found_whoever_signed_it() {
         });
     }
     verify(&env, &package, &[]).expect(0);
+}
+
+const TWICE: &str = r#"name: twice
+sampling: {n: 2}
+models:
+  - {id: "echo:a b", model: "offline:echo"}
+  - {id: script, model: "offline:scripted", params: {file: answers.yaml}}
+tasks:
+  - id: gaia
+    dataset: {format: gaia, path: data}
+    scorers: [{type: gaia}]
+"#;
+
+#[test]
+fn a_gaia_run_of_several_models_has_a_file_of_answers_for_each() {
+    let env = crate::support::empty();
+    env.put("repo/suite.yaml", TWICE);
+    env.put("repo/answers.yaml", "answers: {a: \"FINAL ANSWER: 7\"}\n");
+    env.put(
+        "repo/data/2023/validation/metadata.jsonl",
+        "{\"task_id\":\"a\",\"Question\":\"How many?\",\"Level\":1,\"Final answer\":\"7\",\"file_name\":\"\"}\n",
+    );
+    super::commit(&env);
+    run(&env, &["run", "repo/suite.yaml", "--run-dir", "repo/run", "--submit-intent"]).expect(0);
+    run(&env, &["keys", "new", "ada", "--role", "submitter", "--no-passphrase"]).expect(0);
+    let ran = seal(&env, &["-o", "out", "--allow-dirty"]).expect(0);
+    assert!(!ran.stderr.contains("results"), "{ran}");
+    let package = package_in(&env, "out");
+    let names: Vec<String> =
+        env.tree(&package).names().into_iter().filter(|name| name.starts_with("results/")).collect();
+    let want = ["01-echo-a-b-default-0", "02-echo-a-b-default-1", "03-script-default-0", "04-script-default-1"];
+    assert_eq!(names, want.map(|name| format!("results/{name}.jsonl")));
+    for (name, model, sample) in [(&names[0], "echo:a b", "0"), (&names[3], "script", "1")] {
+        let chosen = ["export", "gaia", "repo/run", "--model", model, "--sample", sample];
+        assert_eq!(env.text(&format!("{package}/{name}")), run(&env, &chosen).expect(0).stdout, "{name}");
+    }
+    let readme = env.text(&format!("{package}/README.md"));
+    assert!(readme.contains("`results/03-script-default-0.jsonl` | the answers of `script` under `default`, sample 0"));
+    let allow = ["--allow-dirty"];
+    verify(&env, &package, &allow).expect(0).says(&["verdict: holds", "ok    results/04-script-default-1.jsonl"]);
+
+    let key = private(&env, "ada");
+    let path = |name: &str| format!("{package}/{name}");
+    // Answers of one model under the name of another, one that is gone, one too many: whoever signs it.
+    let (first, third) = (env.bytes(&path(&names[0])), env.bytes(&path(&names[2])));
+    env.put(&path(&names[0]), third.clone());
+    sign_again(&env, &package, &key, |_| {});
+    let failed = |name: &str| format!("FAIL  {name}: follows from the records");
+    verify(&env, &package, &allow).expect(1).says(&[&failed(&names[0]), "they are not the answers of the records"]);
+    env.put(&path(&names[0]), first);
+    std::fs::remove_file(env.path(&path(&names[2]))).unwrap();
+    sign_again(&env, &package, &key, |_| {});
+    verify(&env, &package, &allow).expect(1).says(&[&failed(&names[2]), "the file is not there"]);
+    env.put(&path(&names[2]), third.clone());
+    env.put(&path("results/05-script-default-2.jsonl"), third.clone());
+    sign_again(&env, &package, &key, |_| {});
+    verify(&env, &package, &allow)
+        .expect(1)
+        .says(&[&failed("results/05-script-default-2.jsonl"), "the run has no such answers"]);
+    std::fs::remove_file(env.path(&path("results/05-script-default-2.jsonl"))).unwrap();
+    // Nor is there a place for a file of another kind.
+    env.put(&path("best-results.jsonl"), third);
+    sign_again(&env, &package, &key, |_| {});
+    verify(&env, &package, &allow).expect(1).says(&["`best-results.jsonl`, which has no place in a package"]);
 }

@@ -4,15 +4,18 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 
-/// How long after a write the next lines wait for others. Whoever writes less often writes at once.
+/// How long after a write the next lines may wait for others. Whoever writes less often writes at once.
 const GATHER: Duration = Duration::from_millis(1);
 /// As many bytes wait.
 const FULL: usize = 256 << 10;
 
-/// Lines go to the file at once when they come slowly; when thousands come every second, those of a millisecond together.
+/// Lines are added one by one, and written together with others that came meanwhile.
 pub(crate) struct Appender {
     file: File,
     waiting: Vec<u8>,
+    /// How many bytes were written.
+    length: u64,
+    /// When some were written last.
     written: Option<Instant>,
     /// A write failed, perhaps in the middle of a line: nothing may follow.
     is_broken: bool,
@@ -21,10 +24,10 @@ pub(crate) struct Appender {
 impl Appender {
     /// Appends to a file that is open for it.
     pub(crate) fn new(file: File) -> Self {
-        Self { file, waiting: Vec::new(), written: None, is_broken: false }
+        Self { file, waiting: Vec::new(), length: 0, written: None, is_broken: false }
     }
 
-    /// Adds whole lines; returns whether it is time to write.
+    /// Adds whole lines; returns whether it is time to write for those that need not be written at once.
     pub(crate) fn push(&mut self, lines: &[u8]) -> bool {
         self.waiting.extend_from_slice(lines);
         self.waiting.len() >= FULL || self.written.is_none_or(|written| written.elapsed() >= GATHER)
@@ -41,9 +44,20 @@ impl Appender {
         self.is_broken = true;
         self.file.write_all(&self.waiting)?;
         self.is_broken = false;
+        self.length += self.waiting.len() as u64;
         self.waiting.clear();
         self.written = Some(Instant::now());
         Ok(())
+    }
+
+    /// Where the last line ends, once it is written.
+    pub(crate) fn end(&self) -> u64 {
+        self.length + self.waiting.len() as u64
+    }
+
+    /// Whether everything was written up to an end.
+    pub(crate) fn has_written(&self, end: u64) -> bool {
+        self.length >= end
     }
 
     pub(crate) fn file(&self) -> &File {

@@ -447,7 +447,7 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
     drop(open);
     // Journalled before it is scored: an answer that came is never asked for again.
     let entry = Entry { earned, fingerprint, ordinal: unit.ordinal, reply };
-    shared.journal.append(&entry).map_err(RunError::Append)?;
+    shared.journal.append(&entry).await.map_err(RunError::Append)?;
     let came = Came { reply: entry.reply, earned: entry.earned };
     finish(shared, &unit, key, &request, fingerprint, came, stop).await
 }

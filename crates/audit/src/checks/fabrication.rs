@@ -78,8 +78,8 @@ fn foreign(scene: &Scene<'_>) -> Outcome {
         outcome.gaps.push("request ids are not recorded".to_owned());
     }
     if !outcome.coverage.is_whole() {
-        let missing = outcome.coverage.of - outcome.coverage.seen;
-        outcome.gaps.push(format!("{missing} samples have neither a latency with tokens nor a request id"));
+        let (seen, of) = (outcome.coverage.seen, outcome.coverage.of);
+        outcome.gaps.push(format!("{} of {of} samples have neither a latency with tokens nor a request id", of - seen));
     }
     outcome
 }

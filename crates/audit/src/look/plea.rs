@@ -211,11 +211,12 @@ fn start(word: &str) -> &str {
 
 fn spaced(text: &str, plain: &Plain, found: &mut Vec<Plea>) {
     let templates = templates();
-    let mut words: Vec<(usize, &str)> = Vec::new();
+    let folded = plain.text();
+    let mut words: Vec<(usize, &str)> = Vec::with_capacity(folded.len() / 5 + 1);
     let mut at = 0;
-    for word in plain.text().split(' ') {
-        words.push((at, word));
-        at += word.len() + 1;
+    for end in memchr::memchr_iter(b' ', folded.as_bytes()).chain([folded.len()]) {
+        words.push((at, &folded[at..end]));
+        at = end + 1;
     }
     let last = words.len();
     for first in 0..last {

@@ -307,7 +307,6 @@ impl Settings {
         &self,
         ready: &Ready,
         paths: Vec<(Option<&'static str>, PathBuf)>,
-        run_dir: &Path,
         repository: Looking,
     ) -> Result<Invocation, Failure> {
         let cwd = current_folder()?;
@@ -321,7 +320,7 @@ impl Settings {
             argv: self.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
             paths,
             invoked_at: rfc3339(self.started),
-            git: repository.finish(&real_path(run_dir, &cwd)),
+            repository: Some(repository),
             cwd,
             home: self.user_home(),
             secrets,

@@ -239,6 +239,11 @@ pub trait Model: Send + Sync {
         None
     }
 
+    /// Whether a question may start a program or change files of this machine.
+    fn leaves_traces(&self) -> bool {
+        true
+    }
+
     /// Facts about the serving path that only this machine knows, for the witness: a program's version, an
     /// address from the environment.
     fn surroundings(&self) -> Vec<(&'static str, String)> {

@@ -19,6 +19,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::agent::Sample;
 use crate::attach::AttachError;
+use crate::begin::Beginning;
 use crate::budget::{Budget, Purse, Spent};
 use crate::collect::{CollectError, Collector, Finished, Observer};
 use crate::evidence::Keeper;
@@ -146,9 +147,11 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(RunError::Runtime)?;
     let mut ready = ready;
     runtime.block_on(ready.start_agents(&options.run_dir))?;
-    let witness = Witness::new(&ready, &options.run_dir, &options.invocation, &options.version, &options.platform);
+    let judged_at = options.invocation.invoked_at.clone();
     let claim = Claim::take(&options.run_dir, options.on_existing)?;
     if options.on_existing == OnExisting::Resume && claim.is_finished() {
+        let Options { run_dir, invocation, version, platform, .. } = options;
+        let witness = Witness::new(&ready, &run_dir, invocation, &version, &platform);
         return already_complete(&ready, claim, &witness);
     }
     let state = resume::open(&ready, &claim)?;
@@ -157,11 +160,12 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
     let replay = resume::replay(&ready, &state)?;
     // Opened last: it cuts off a torn end, and a run that is refused must stay as it is.
     let telemetry = Arc::new(Telemetry::open(&claim).map_err(RunError::Telemetry)?);
-    let journal = Journal::open(&state.journal_path, ready.run_id, state.done.valid_length, Arc::clone(&telemetry));
+    let beginning = Beginning::start(&ready, &claim, options.invocation, &options.version, &options.platform);
+    let beginning = beginning.map_err(RunError::Witness)?;
+    let (valid_length, begun) = (state.done.valid_length, beginning.begun());
+    let journal = Journal::open(&state.journal_path, ready.run_id, valid_length, Arc::clone(&telemetry), begun.clone());
     let journal = Arc::new(journal.map_err(RunError::Append)?);
     let source = Source::new(Arc::clone(&ready), state.done, Some(replay));
-
-    witness.begin(&claim).map_err(RunError::Witness)?;
     let judged = JudgedFile::open(&claim, ready.run_id)?;
     let keeper = ready.plan.evidence.full_bodies.then(|| {
         Keeper::open(&claim.dir().join(names::BODIES), &claim.work_file(names::EVIDENCE)).map_err(RunError::Append)
@@ -185,7 +189,7 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
         telemetry,
         judged,
         shelf: options.shelf,
-        judged_at: options.invocation.invoked_at.clone(),
+        judged_at,
         keeper,
         purse: Purse::new(options.budget, ready.prices.iter().chain(&ready.judge_prices).cloned().collect()),
         window,
@@ -193,7 +197,15 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
         failed: watch::channel(false).0,
         stop: options.stop,
     });
-    runtime.block_on(ask_all(&shared, sender, &workers, options.budget.time));
+    // What a question leaves on this machine must not look like a change that was there before. When the start cannot be
+    // noted, nobody has to be asked.
+    if ready.asks_elsewhere() || runtime.block_on(begun.wait()).is_ok() {
+        runtime.block_on(ask_all(&shared, sender, &workers, options.budget.time));
+    } else {
+        // The collector ends with it.
+        drop(sender);
+    }
+    let witness = beginning.finish();
     collecting.thread().unpark();
     runtime.block_on(async {
         for scorer in ready.scorers.iter().flatten() {
@@ -201,6 +213,7 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
         }
     });
     let collected = collecting.join().map_err(|_| RunError::Panicked)??;
+    let witness = witness?;
     let samples = ready.samples();
     if let Some(error) = shared.telemetry.take_failure() {
         return Err(RunError::Telemetry(error));
@@ -245,7 +258,7 @@ fn already_complete(ready: &Ready, claim: Claim, witness: &Witness) -> Result<Ou
     let lacks_witness = claim.work_file(names::WORK_HEADER).exists() && !dir.file(names::REPLAY).exists();
     if found == expected && lacks_witness {
         let summary = dir.read_json(names::SUMMARY).map_err(RunError::Finished)?;
-        witness.note_start(&claim).map_err(RunError::Witness)?;
+        witness.note_start(&Witness::starts_of(&claim)).map_err(RunError::Witness)?;
         let telemetry = Telemetry::open(&claim).map_err(RunError::Telemetry)?;
         telemetry.publish(claim.dir()).map_err(RunError::Telemetry)?;
         witness.publish(&claim, &manifest, &summary, true)?;

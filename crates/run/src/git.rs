@@ -94,6 +94,7 @@ struct Started {
 }
 
 /// Git under way.
+#[derive(Debug)]
 pub struct Looking {
     limit: Duration,
     started: Receiver<Started>,

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Earned;
 use crate::appender::Appender;
+use crate::begin::Begun;
 use crate::telemetry::Telemetry;
 
 /// What one sample came to.
@@ -63,22 +64,31 @@ pub struct Journal {
     file: File,
     /// Written before the lines that depend on it.
     telemetry: Arc<Telemetry>,
+    /// No answer is kept before it.
+    begun: Begun,
 }
 
 impl Journal {
     /// Opens the journal for appending, cutting off what a kill left of its last line.
-    pub(crate) fn open(path: &Path, run_id: RunId, valid_length: u64, telemetry: Arc<Telemetry>) -> io::Result<Self> {
+    pub(crate) fn open(
+        path: &Path,
+        run_id: RunId,
+        valid_length: u64,
+        telemetry: Arc<Telemetry>,
+        begun: Begun,
+    ) -> io::Result<Self> {
         let file = File::options().create(true).append(true).open(path)?;
         if file.metadata()?.len() != valid_length {
             file.set_len(valid_length)?;
         }
         let lines = Mutex::new(Appender::new(file.try_clone()?));
-        Ok(Self { run_id, lines, file, telemetry })
+        Ok(Self { run_id, lines, file, telemetry, begun })
     }
 
     /// Writes one entry. When this returns, a kill of the process no longer loses it.
     pub async fn append(&self, entry: &Entry) -> io::Result<()> {
         let line = encode(&self.run_id, entry)?;
+        self.begun.wait().await?;
         let end = {
             let mut lines = self.lock();
             lines.push(&line);
@@ -322,7 +332,7 @@ mod tests {
 
     fn open(path: &Path, valid_length: u64) -> Journal {
         let telemetry = Telemetry::at(path.with_file_name("telemetry.jsonl")).unwrap();
-        Journal::open(path, run_id(), valid_length, Arc::new(telemetry)).unwrap()
+        Journal::open(path, run_id(), valid_length, Arc::new(telemetry), Begun::now()).unwrap()
     }
 
     fn append(journal: &Journal, entry: &Entry) {

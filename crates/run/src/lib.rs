@@ -10,13 +10,14 @@
 //! - [`rescore`] a finished run scored once more, to see whether its numbers follow; `recorded` replies out of records;
 //! - [`calibrate`] judges held against people, and attacked;
 //! - [`ladder`] the upper rungs of verification;
-//! - [`witness`] what happened this time; [`git`] the repository that holds the suite;
+//! - [`witness`] what happened this time; `begin` noting the start of it; [`git`] the repository that holds the suite;
 //! - [`backfill`] the witness of a report that predates it.
 
 mod agent;
 mod appender;
 pub mod attach;
 pub mod backfill;
+mod begin;
 pub mod budget;
 pub mod calibrate;
 pub mod collect;

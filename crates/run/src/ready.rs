@@ -414,6 +414,11 @@ impl Ready {
         self.has_agents() || self.plan.tasks.iter().any(|task| task.dataset.format == Format::Gaia)
     }
 
+    /// Whether a question leaves nothing on this machine but in the run directory.
+    pub(crate) fn asks_elsewhere(&self) -> bool {
+        self.agents.iter().all(Option::is_none) && self.models.iter().all(|model| !model.leaves_traces())
+    }
+
     /// Where tools are told that they may write.
     pub(crate) fn scratch(&self) -> Option<&Path> {
         self.tool_world.scratch.as_deref()

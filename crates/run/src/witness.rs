@@ -22,11 +22,12 @@ use proofmark_model::Secret;
 
 use crate::dataset::Prepared;
 use crate::evidence::failure_noted;
+use crate::git::Looking;
 use crate::publish::PublishError;
 use crate::ready::Ready;
 
 /// The command that a run was started with. `cli` alone knows it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Invocation {
     pub argv: Vec<String>,
     /// The arguments that are paths: the option they belong to, `None` for one that stands alone, and the text.
@@ -35,7 +36,8 @@ pub struct Invocation {
     pub invoked_at: String,
     pub cwd: PathBuf,
     pub home: Option<PathBuf>,
-    pub git: GitState,
+    /// What git is being asked about the suite's repository; `None` when nobody asked.
+    pub repository: Option<Looking>,
     /// What must not be in any file.
     pub secrets: Vec<Secret>,
     pub toolchain: String,
@@ -67,18 +69,20 @@ impl Witness {
     pub(crate) fn new(
         ready: &Ready,
         run_dir: &Path,
-        invocation: &Invocation,
+        invocation: Invocation,
         version: &str,
         platform: &Platform,
     ) -> Self {
+        let real_dir = real_path(run_dir, &invocation.cwd);
+        let git = invocation.repository.map_or_else(GitState::default, |looking| looking.finish(&real_dir));
         let (suite_path, suite) = &ready.suite;
         let ground = Ground::new(Surroundings {
             root: real_path(&ready.root, &invocation.cwd),
             suite: real_path(suite_path, &invocation.cwd),
-            run_dir: real_path(run_dir, &invocation.cwd),
+            run_dir: real_dir,
             cwd: real_path(&invocation.cwd, Path::new("/")),
             home: invocation.home.clone(),
-            repository: invocation.git.top.clone(),
+            repository: git.top.clone(),
             outputs: ready.outputs_path.as_ref().map(|path| real_path(path, &invocation.cwd)),
         });
         let redactor = Redactor::new(invocation.secrets.iter().map(|secret| secret.reveal().to_owned()));
@@ -88,10 +92,10 @@ impl Witness {
             real: real_path(path, &invocation.cwd),
         };
         let given = Given {
-            argv: invocation.argv.clone(),
+            argv: invocation.argv,
             paths: invocation.paths.iter().map(typed).collect(),
-            invoked_at: invocation.invoked_at.clone(),
-            git: invocation.git.clone(),
+            invoked_at: invocation.invoked_at,
+            git,
             version: version.to_owned(),
         };
         let makes_images = ready.plan.models.iter().any(|model| model.makes_images());
@@ -105,7 +109,7 @@ impl Witness {
                 false => Kind::EvalLive,
             },
             platform: format!("{}-{}", platform.os, platform.arch),
-            toolchain: invocation.toolchain.clone(),
+            toolchain: invocation.toolchain,
             suite: *suite,
             hub_files: hub_files(ready),
             hub_attachments: hub_attachments(ready),
@@ -119,20 +123,25 @@ impl Witness {
         }
     }
 
-    /// Notes that the run was started, for the witness of a run that does not end with this process. Whatever an
-    /// earlier run left of a witness is gone then.
-    pub(crate) fn begin(&self, claim: &Claim) -> io::Result<()> {
+    /// Takes away whatever an earlier run left of a witness.
+    pub(crate) fn clear(claim: &Claim) -> io::Result<()> {
         for name in names::PLANE_2 {
             match std::fs::remove_file(claim.dir().join(name)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
         }
-        self.note_start(claim)
+        Ok(())
     }
 
-    pub(crate) fn note_start(&self, claim: &Claim) -> io::Result<()> {
-        let mut file = File::options().read(true).append(true).create(true).open(claim.work_file(names::STARTS))?;
+    /// Where starts are noted.
+    pub(crate) fn starts_of(claim: &Claim) -> PathBuf {
+        claim.work_file(names::STARTS)
+    }
+
+    /// Notes that the run was started, for the witness of a run that does not end with this process.
+    pub(crate) fn note_start(&self, starts: &Path) -> io::Result<()> {
+        let mut file = File::options().read(true).append(true).create(true).open(starts)?;
         let mut line = Vec::new();
         if file.seek(SeekFrom::End(0))? > 0 {
             let mut last = [0];
@@ -161,7 +170,7 @@ impl Witness {
             let path = dir.join(name);
             move |source| PublishError::Io { path, source }
         };
-        let starts = starts(&claim.work_file(names::STARTS)).map_err(io_error(names::STARTS))?;
+        let starts = starts(&Self::starts_of(claim)).map_err(io_error(names::STARTS))?;
         let starts = if starts.is_empty() { vec![self.start.clone()] } else { starts };
         let note = claim.work_file(names::EVIDENCE);
         let noted = failure_noted(&note).map_err(io_error(names::EVIDENCE))?;

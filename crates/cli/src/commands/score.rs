@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ScoreArgs, settings: &Settings) -> Result<Exit, Failure
         skip_report: args.skip_report,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         platform: Platform { arch: std::env::consts::ARCH.to_owned(), os: std::env::consts::OS.to_owned() },
-        invocation: settings.invocation(&ready, paths, &run_dir, repository)?,
+        invocation: settings.invocation(&ready, paths, repository)?,
         stop: stop_on_interrupt(),
     };
     let outcome = execute::run(ready, options, Box::new(meter));

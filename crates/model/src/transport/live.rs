@@ -49,6 +49,11 @@ impl Model for Live {
         Some(self.endpoint.most)
     }
 
+    fn leaves_traces(&self) -> bool {
+        // A cassette may lie anywhere.
+        self.tape.is_some()
+    }
+
     fn surroundings(&self) -> Vec<(&'static str, String)> {
         self.surroundings.clone()
     }

@@ -1,16 +1,20 @@
-//! Request ids in the witness, and secrets in nothing.
+//! Request ids in the witness, secrets in nothing, and a start that is noted in time.
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use proofmark_serve::mock::{Config, Faults};
+use proofmark_testkit::command::TestEnv;
 use serde_json::{Value, json};
 
 use super::{call_live, env, lines, provider, questions, suite};
 
-fn sidecar(env: &proofmark_testkit::command::TestEnv, dir: &str) -> Value {
+fn sidecar(env: &TestEnv, dir: &str) -> Value {
     serde_json::from_slice(&env.bytes(&format!("{dir}/report.replay.json"))).unwrap()
 }
 
 /// The ids of answered calls by ordinal, out of the telemetry.
-fn answered(env: &proofmark_testkit::command::TestEnv, dir: &str, model: &str) -> Vec<Value> {
+fn answered(env: &TestEnv, dir: &str, model: &str) -> Vec<Value> {
     let mut attempts = lines(env, &format!("{dir}/telemetry.jsonl"));
     attempts.retain(|attempt| attempt["outcome"] == "answered" && attempt["model"] == model);
     attempts.sort_by_key(|attempt| attempt["ordinal"].as_u64());
@@ -126,4 +130,62 @@ fn canaries_in_argv_addresses_headers_and_variables_are_in_no_file() {
         assert!(ran.stderr.contains("cannot be set here"), "{}", ran.stderr);
         assert!(!env.path("run").exists());
     }
+}
+
+/// A `git` that first does something else, in a folder of its own; returns the search path that finds it.
+fn git_that_first(env: &TestEnv, does: &str) -> String {
+    let tools = env.path("tools");
+    std::fs::create_dir_all(&tools).unwrap();
+    let paths = "/usr/local/bin:/usr/bin:/bin";
+    env.put("tools/git", format!("#!/bin/sh\nPATH={paths}\n{does}\nexec git \"$@\"\n"));
+    std::fs::set_permissions(env.path("tools/git"), PermissionsExt::from_mode(0o755)).unwrap();
+    format!("{}:{paths}", tools.display())
+}
+
+fn commit_all(env: &TestEnv) {
+    env.put(".gitignore", "tools\nseen\nlog.jsonl\n");
+    for arguments in [&["init", "-q"][..], &["add", "-A"], &["commit", "-q", "-m", "x"]] {
+        let identity = ["-c", "user.email=a@example.org", "-c", "user.name=a"];
+        let ran = Command::new("git").arg("-C").arg(env.root()).args(identity).args(arguments).output().unwrap();
+        assert!(ran.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&ran.stderr));
+    }
+}
+
+#[test]
+fn questions_do_not_wait_for_git_and_answers_are_not_kept_before_the_start_is() {
+    let env = env();
+    questions(&env, 40);
+    suite(&env, "  - {id: m, model: \"openai:mock\"}", "");
+    // It answers only when somebody was asked, and notes what the journal holds by then.
+    let (log, journal) = (env.path("log.jsonl"), env.path("run/.proofmark/journal.jsonl"));
+    let waits = format!(
+        "until test -s '{}'; do sleep 0.02; done\nsleep 0.2\ncat '{}' >> '{}'",
+        log.display(),
+        journal.display(),
+        env.path("seen").display()
+    );
+    let path = git_that_first(&env, &waits);
+    commit_all(&env);
+    let server = provider(Config { log: Some(log), ..Config::default() });
+    call_live(&env, &server, &["run", "suite.yaml", "--run-dir", "run"]).env("PATH", path).run().expect(0);
+    assert_eq!(env.text("seen"), "", "an answer was kept before the start was noted");
+    let block = sidecar(&env, "run");
+    assert_eq!(block["git_dirty"], false);
+    assert_eq!(block["repo_commit"].as_str().map(str::len), Some(40));
+}
+
+#[test]
+fn a_program_is_not_asked_before_git_has_looked() {
+    let env = env();
+    questions(&env, 4);
+    let model =
+        "  - {id: m, model: \"command:cat\", command: {run: [sh, \"{suite}/ask.sh\"], version: [-c, \"echo 1\"]}}";
+    suite(&env, model, "");
+    env.put("ask.sh", format!("echo x > '{}'\ncat\n", env.path("left").display()));
+    let path = git_that_first(&env, "sleep 0.3");
+    commit_all(&env);
+    let run = ["run", "suite.yaml", "--run-dir", "run"];
+    env.call(&run).env("PATH", path).run().expect(0);
+    assert!(env.path("left").exists());
+    assert_eq!(sidecar(&env, "run")["git_dirty"], false, "what the model left was not there before");
 }

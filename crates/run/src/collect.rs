@@ -201,7 +201,7 @@ impl Collector {
     }
 
     /// Collects until everyone who asks is done.
-    pub fn collect(mut self, receiver: &Receiver<Finished>) -> Result<Collected, CollectError> {
+    pub fn collect(mut self, receiver: &Receiver<Box<Finished>>) -> Result<Collected, CollectError> {
         let mut batch = Vec::new();
         self.observer.progress(self.progress);
         let mut open = true;
@@ -292,7 +292,8 @@ impl Collector {
 }
 
 /// Waits for finished samples; returns whether more can come.
-fn fill(batch: &mut Vec<Finished>, receiver: &Receiver<Finished>) -> bool {
+#[expect(clippy::vec_box, reason = "they come boxed, and go on so")]
+fn fill(batch: &mut Vec<Box<Finished>>, receiver: &Receiver<Box<Finished>>) -> bool {
     let Ok(first) = receiver.recv() else { return false };
     batch.push(first);
     // Sleeping here, and not in `recv`, saves a wake-up for every sample that comes meanwhile. Whoever knows that none
@@ -319,13 +320,13 @@ struct Waiting {
 
 /// A sample that waits, with its texts in memory or in the spill file.
 struct Held {
-    finished: Finished,
+    finished: Box<Finished>,
     /// Offset, length of the lines, length of the judgments.
     spilled: Option<(u64, usize, usize)>,
 }
 
 impl Waiting {
-    fn put(&mut self, mut finished: Finished) -> Result<(), CollectError> {
+    fn put(&mut self, mut finished: Box<Finished>) -> Result<(), CollectError> {
         let size = finished.size();
         let mut spilled = None;
         if finished.ordinal != self.next && self.held_bytes + size > HELD_BYTES {
@@ -348,7 +349,7 @@ impl Waiting {
     }
 
     /// Returns the next sample in order, if it is here.
-    fn take_next(&mut self) -> Result<Option<Finished>, CollectError> {
+    fn take_next(&mut self) -> Result<Option<Box<Finished>>, CollectError> {
         let Some(mut held) = self.held.remove(&self.next) else { return Ok(None) };
         self.next += 1;
         if let Some((offset, lines, judgments)) = held.spilled {

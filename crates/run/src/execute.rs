@@ -46,7 +46,7 @@ const DEFAULT_CONCURRENCY: usize = 16;
 const GRACE: Duration = Duration::from_secs(30);
 /// How long they may go on when the run has failed: what was paid for should still count, but nobody waits out a pause.
 const GRACE_AFTER_FAILURE: Duration = Duration::from_secs(10);
-/// Finished samples that may wait for the collector.
+/// Finished samples that may wait for the collector. There is room for all of them from the start, so they are boxed.
 const QUEUE: usize = 8192;
 
 /// How to run.
@@ -234,9 +234,20 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
         return Err(RunError::Interrupted { done: collected.done, samples });
     }
     let draft = draft_manifest(&ready, &options.version, &options.platform);
-    let (manifest, summary) = publish(&ready, &claim, draft, collected)?;
+    // Closing connections takes a moment, too. The tools of agents need it to the end.
+    let mut runtime = Some(runtime);
+    let closing = runtime.take_if(|_| !ready.has_agents());
+    let closing = closing.and_then(|runtime| std::thread::Builder::new().spawn(|| drop(runtime)).ok());
+    let (published, ids) = std::thread::scope(|scope| {
+        let ids = scope.spawn(|| shared.telemetry.settle(claim.dir()));
+        (publish(&ready, &claim, draft, collected), ids.join())
+    });
+    let ((manifest, summary), ids) = (published?, ids.map_err(|_| RunError::Panicked)??);
     shared.telemetry.publish(claim.dir()).map_err(RunError::Telemetry)?;
-    let not_submittable = witness.publish(&claim, &manifest, &summary, resumed > 0)?;
+    let not_submittable = witness.publish(&claim, &manifest, &summary, resumed > 0, ids.as_ref())?;
+    if let Some(closing) = closing {
+        closing.join().map_err(|_| RunError::Panicked)?;
+    }
     claim.finish().map_err(|source| PublishError::io(&options.run_dir, source))?;
     let wants_evidence = ready.plan.evidence.record;
     Ok(Outcome {
@@ -260,8 +271,9 @@ fn already_complete(ready: &Ready, claim: Claim, witness: &Witness) -> Result<Ou
         let summary = dir.read_json(names::SUMMARY).map_err(RunError::Finished)?;
         witness.note_start(&Witness::starts_of(&claim)).map_err(RunError::Witness)?;
         let telemetry = Telemetry::open(&claim).map_err(RunError::Telemetry)?;
+        let ids = telemetry.settle(claim.dir())?;
         telemetry.publish(claim.dir()).map_err(RunError::Telemetry)?;
-        witness.publish(&claim, &manifest, &summary, true)?;
+        witness.publish(&claim, &manifest, &summary, true, ids.as_ref())?;
     }
     claim.finish().map_err(|source| PublishError::io(&path, source))?;
     if found != expected {
@@ -324,7 +336,7 @@ struct Shared {
     stop: watch::Receiver<bool>,
 }
 
-async fn ask_all(shared: &Arc<Shared>, sender: SyncSender<Finished>, lanes: &[usize], time: Option<Duration>) {
+async fn ask_all(shared: &Arc<Shared>, sender: SyncSender<Box<Finished>>, lanes: &[usize], time: Option<Duration>) {
     let numbered = lanes.iter().enumerate().flat_map(|(lane, workers)| (0..(*workers).max(1)).map(move |_| lane));
     let mut workers: Vec<_> = numbered
         .map(|lane| {
@@ -357,7 +369,7 @@ async fn ask_all(shared: &Arc<Shared>, sender: SyncSender<Finished>, lanes: &[us
 }
 
 /// Takes samples of a lane until there are none left.
-async fn work(shared: &Shared, lane: usize, sender: &SyncSender<Finished>) -> Result<(), RunError> {
+async fn work(shared: &Shared, lane: usize, sender: &SyncSender<Box<Finished>>) -> Result<(), RunError> {
     let mut stop = shared.stop.clone();
     loop {
         if *stop.borrow() || shared.has_failed() {
@@ -391,7 +403,7 @@ async fn work(shared: &Shared, lane: usize, sender: &SyncSender<Finished>) -> Re
             }
         };
         let Some(finished) = answer(shared, unit, &mut stop).await? else { return Ok(()) };
-        if sender.send(finished).is_err() {
+        if sender.send(Box::new(finished)).is_err() {
             // The collector has given up; it says why.
             return Ok(());
         }

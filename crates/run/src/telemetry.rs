@@ -10,10 +10,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use proofmark_artefact::store::{Claim, names};
 use proofmark_artefact::telemetry::Attempt;
+use proofmark_artefact::witness::requests::RequestIds;
 use proofmark_canon::json;
 use proofmark_model::AttemptLog;
 
 use crate::appender::Appender;
+use crate::publish::PublishError;
 
 /// The telemetry of a run in progress.
 pub(crate) struct Telemetry {
@@ -46,14 +48,30 @@ impl Telemetry {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Gives the file its final name.
-    pub(crate) fn publish(&self, run_dir: &Path) -> io::Result<()> {
-        if let Some(mut lines) = self.lock().take() {
-            lines.flush()?;
-            lines.file().sync_data()?;
-            std::fs::rename(&self.path, run_dir.join(names::TELEMETRY))?;
+    /// Brings everything to the disk, and reads what the providers called the calls that they answered. `None` when
+    /// nobody was asked.
+    pub(crate) fn settle(&self, run_dir: &Path) -> Result<Option<RequestIds>, PublishError> {
+        let settled = self.lock().as_mut().map(|lines| lines.flush().and_then(|()| lines.file().sync_data()));
+        let path = match settled {
+            Some(settled) => {
+                settled.map(|()| self.path.clone()).map_err(|source| PublishError::io(&self.path, source))?
+            }
+            // A kill may have come when it had its name already.
+            None => run_dir.join(names::TELEMETRY),
+        };
+        match File::open(&path) {
+            Ok(file) => RequestIds::read(file).map(Some).map_err(PublishError::Telemetry),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(PublishError::io(&path, source)),
         }
-        Ok(())
+    }
+
+    /// Gives the file, which was settled before, its final name.
+    pub(crate) fn publish(&self, run_dir: &Path) -> io::Result<()> {
+        match self.lock().take() {
+            Some(_) => std::fs::rename(&self.path, run_dir.join(names::TELEMETRY)),
+            None => Ok(()),
+        }
     }
 
     fn write(&self, attempt: &Attempt) -> io::Result<()> {

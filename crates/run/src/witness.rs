@@ -164,6 +164,7 @@ impl Witness {
         manifest: &Manifest,
         summary: &Summary,
         was_resumed: bool,
+        ids: Option<&RequestIds>,
     ) -> Result<Vec<String>, PublishError> {
         let dir = claim.dir();
         let io_error = |name: &str| {
@@ -196,10 +197,9 @@ impl Witness {
             not_submittable: noted.into_iter().map(|why| format!("evidence could not be recorded: {why}")).collect(),
         });
         let encode = |name| move |source| PublishError::Encode { name, source };
-        let ids = read_ids(&dir.join(names::TELEMETRY))?;
         let models: Vec<String> =
             manifest.models.iter().chain(&manifest.judges).map(|model| model.id.clone()).collect();
-        let counts: Vec<u64> = models.iter().map(|model| ids.as_ref().map_or(0, |ids| ids.count(model))).collect();
+        let counts: Vec<u64> = models.iter().map(|model| ids.map_or(0, |ids| ids.count(model))).collect();
         let text = markdown::render_counted(&block, &counts, summary).map_err(encode(names::REPORT_MD))?;
         let digest = write_atomic(&dir.join(names::REPORT_MD), text.as_bytes()).map_err(io_error(names::REPORT_MD))?;
         block.artifacts.insert(names::REPORT_MD.to_owned(), digest);
@@ -207,7 +207,7 @@ impl Witness {
         bytes.push(b'\n');
         let path = dir.join(names::REPLAY);
         let written = AtomicFile::create_in(&claim.work_file(""), &path).and_then(|mut file| {
-            match &ids {
+            match ids {
                 // A provider that repeats a key in a header is not helped to publish it.
                 Some(ids) => ids.splice(&bytes, &models, |id| self.redactor.known(id), &mut file)?,
                 None => file.write_all(&bytes)?,
@@ -216,14 +216,6 @@ impl Witness {
         });
         written.map_err(io_error(names::REPLAY))?;
         Ok(block.not_submittable)
-    }
-}
-
-fn read_ids(telemetry: &Path) -> Result<Option<RequestIds>, PublishError> {
-    match File::open(telemetry) {
-        Ok(file) => RequestIds::read(file).map(Some).map_err(PublishError::Telemetry),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(PublishError::io(telemetry, source)),
     }
 }
 

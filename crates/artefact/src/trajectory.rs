@@ -1,5 +1,7 @@
 //! One line of `trajectories.jsonl`: the evidence of how an answer was earned.
 
+mod single;
+
 use proofmark_canon::json::{self, EncodeError};
 use proofmark_canon::{Digest, RunId, SampleKey, Value};
 use schemars::JsonSchema;
@@ -7,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Role, Usage};
 use crate::scan::Needles;
+
+pub use single::SingleRef;
 
 /// How much of a prompt or a model's output is kept in the clear.
 pub const PROMPT_HEAD: usize = 2 * 1024;
@@ -236,48 +240,6 @@ pub enum Form {
     Hex,
 }
 
-/// The trajectory of a single question whose parts are still elsewhere: what a run encodes, without copying texts.
-///
-/// Members are declared in canonical order, so that encoding needs no sorting. A test holds it to [`Trajectory`].
-#[derive(Debug, Serialize)]
-pub struct SingleRef<'a> {
-    pub final_answer: Option<&'a str>,
-    pub key: &'a SampleKey,
-    pub model: &'a str,
-    pub run_id: RunId,
-    pub steps: Vec<StepRef<'a>>,
-    pub task_id: &'a str,
-    pub turns: u32,
-    pub usage: Usage,
-}
-
-/// See [`Step::Prompt`] and [`Step::ModelOutput`].
-#[derive(Debug, Serialize)]
-pub struct StepRef<'a> {
-    bytes: u64,
-    content_sha256: Digest,
-    head: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    role: Option<Role>,
-    r#type: &'static str,
-}
-
-impl<'a> StepRef<'a> {
-    pub fn prompt(role: Role, content: &'a str) -> Self {
-        Self { role: Some(role), r#type: "prompt", ..Self::model_output(content) }
-    }
-
-    pub fn model_output(content: &'a str) -> Self {
-        Self {
-            bytes: content.len() as u64,
-            content_sha256: Digest::of(content.as_bytes()),
-            head: head(content, PROMPT_HEAD),
-            role: None,
-            r#type: "model_output",
-        }
-    }
-}
-
 impl Step {
     pub fn prompt(role: impl Into<PromptRole>, content: &str) -> Self {
         Self::Prompt {
@@ -368,22 +330,6 @@ mod tests {
         assert_eq!(head("aé", 2), "a");
         assert_eq!(head("aé", 3), "aé");
         assert_eq!(head("", 3), "");
-    }
-
-    #[test]
-    fn a_single_question_is_written_like_any_other_trajectory() {
-        let (key, run_id) = (SampleKey::new("t", "i", "m", "c", 0), RunId::from_digest(&Digest::of(b"x")));
-        let (long, usage) = ("é".repeat(2000), Usage { input_tokens: 3, output_tokens: 4 });
-        for answer in [Some("a \u{1}"), Some(long.as_str()), None] {
-            let steps = vec![StepRef::prompt(Role::System, "s"), StepRef::prompt(Role::User, &long)];
-            let steps = steps.into_iter().chain(answer.map(StepRef::model_output)).collect();
-            let (final_answer, turns) = (answer, u32::from(answer.is_some()));
-            let single = SingleRef { final_answer, key: &key, model: "m", run_id, steps, task_id: "t", turns, usage };
-            let bytes = json::to_vec(&single).unwrap();
-            let whole: Trajectory = json::from_value(&json::parse(&bytes).unwrap()).unwrap();
-            assert_eq!(json::to_vec(&whole).unwrap(), bytes);
-            assert_eq!(whole.steps[1], Step::prompt(Role::User, &long));
-        }
     }
 
     #[test]

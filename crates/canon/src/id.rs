@@ -78,11 +78,16 @@ fn push_padded(number: u64, width: u32, text: &mut String) {
 }
 
 impl RunId {
-    /// Hands over the text form, which is on the stack.
-    fn with_text<T>(&self, take: impl FnOnce(&str) -> T) -> T {
+    /// The text form.
+    pub fn text(&self) -> [u8; 32] {
         let mut text = [0u8; 32];
         HEXLOWER.encode_mut(&self.0, &mut text);
-        take(std::str::from_utf8(&text).unwrap_or_default())
+        text
+    }
+
+    /// Hands it over as a string, which is on the stack.
+    fn with_text<T>(&self, take: impl FnOnce(&str) -> T) -> T {
+        take(std::str::from_utf8(&self.text()).unwrap_or_default())
     }
 }
 

@@ -11,7 +11,7 @@ use proofmark_artefact::store::load_output;
 use proofmark_artefact::suite::config::Format;
 use proofmark_artefact::suite::gaia;
 use proofmark_artefact::suite::judge::JudgeMode;
-use proofmark_artefact::trajectory::{SingleRef, StepRef, Trajectory};
+use proofmark_artefact::trajectory::{SingleRef, Trajectory};
 use proofmark_canon::json::{self, EncodeError};
 use proofmark_canon::{Digest, RunId, SampleKey, Value};
 use proofmark_model::{Reply, Request, Stop};
@@ -141,18 +141,16 @@ pub(crate) async fn finish_sample(
             let written = of.append(earned, &mut text);
             return Ok(with(text, written));
         }
-        let prompts = request.messages.iter().map(|message| StepRef::prompt(message.role, &message.content));
         let single = SingleRef {
-            final_answer: output.as_ref().map(|output| output.text.as_str()),
+            answer: output.as_ref().map(|output| output.text.as_str()),
             key: &key,
+            messages: &request.messages,
             model: &model.id,
             run_id: ready.run_id,
-            steps: prompts.chain(output.as_ref().map(|output| StepRef::model_output(&output.text))).collect(),
             task_id: task,
-            turns: u32::from(output.is_some()),
             usage,
         };
-        let written = json::to_writer(&single, &mut text);
+        let written = single.append(&mut text);
         text.push(b'\n');
         Ok(with(text, written))
     };

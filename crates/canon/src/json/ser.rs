@@ -12,7 +12,7 @@ use super::name::NameEncoder;
 use super::read::{ParseError, parse};
 use super::special::first_special;
 use super::value::{Value, cmp_utf16};
-use super::write::{append_integer, append_number, append_string};
+use super::write::{append_count, append_integer, append_number, append_string};
 
 /// The value has no canonical text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -146,10 +146,7 @@ impl<'a, 'o> ser::Serializer for Encoder<'a, 'o> {
         self.serialize_u64(n.into())
     }
     fn serialize_u64(self, n: u64) -> Result<(), EncodeError> {
-        match i64::try_from(n) {
-            Ok(n) => self.serialize_i64(n),
-            Err(_) => Err(EncodeError::UnsafeInteger(n.to_string())),
-        }
+        append_count(n, self.sink.out)
     }
     fn serialize_f32(self, n: f32) -> Result<(), EncodeError> {
         self.serialize_f64(n.into())

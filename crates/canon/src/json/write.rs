@@ -1,7 +1,8 @@
 //! Canonical text of a value.
 
+use super::ser::EncodeError;
 use super::special::first_special;
-use super::value::{Map, Value};
+use super::value::{Map, Number, Value};
 
 impl Value {
     /// Returns the canonical bytes of the value.
@@ -78,6 +79,15 @@ pub(super) fn append_integer(integer: i64, out: &mut Vec<u8>) {
         out.push(b'-');
     }
     out.extend_from_slice(&digits[at..]);
+}
+
+/// Appends a count.
+pub fn append_count(count: u64, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    match i64::try_from(count) {
+        Ok(integer) if count <= Number::MAX_SAFE => append_integer(integer, out),
+        _ => return Err(EncodeError::UnsafeInteger(count.to_string())),
+    }
+    Ok(())
 }
 
 /// Appends a string in quotes, escaping only what RFC 8785 §3.2.2.2 escapes.

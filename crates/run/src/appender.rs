@@ -30,12 +30,7 @@ impl Appender {
     /// Adds whole lines; returns whether it is time to write for those that need not be written at once.
     pub(crate) fn push(&mut self, lines: &[u8]) -> bool {
         self.waiting.extend_from_slice(lines);
-        self.waiting.len() >= FULL || self.has_rested(GATHER)
-    }
-
-    /// Whether nothing was written for a while.
-    pub(crate) fn has_rested(&self, rest: Duration) -> bool {
-        self.written.is_none_or(|written| written.elapsed() >= rest)
+        self.waiting.len() >= FULL || self.written.is_none_or(|written| written.elapsed() >= GATHER)
     }
 
     /// Writes what waits. When this returns, a kill of the process no longer loses it.
@@ -95,11 +90,10 @@ mod tests {
         appender.flush().unwrap();
         // As if it had just been: a slow machine must not turn this to chance.
         appender.written = Some(Instant::now() + Duration::from_secs(60));
-        assert!(!appender.push(b"second\n") && !appender.has_rested(Duration::from_micros(1)));
+        assert!(!appender.push(b"second\n"));
         assert!(!appender.push(b"third\n"));
         assert_eq!(text(&path), "first\n");
         appender.written = Instant::now().checked_sub(GATHER);
-        assert!(appender.has_rested(GATHER));
         assert!(appender.push(b"fourth\n"));
         appender.flush().unwrap();
         assert_eq!(text(&path), "first\nsecond\nthird\nfourth\n");

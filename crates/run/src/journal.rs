@@ -10,7 +10,6 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use proofmark_artefact::store::{Line, LineError, Lines, MAX_LINE};
 use proofmark_canon::json::{self, EncodeError};
@@ -22,10 +21,6 @@ use crate::agent::Earned;
 use crate::appender::Appender;
 use crate::begin::Begun;
 use crate::telemetry::Telemetry;
-
-/// An answer that comes this long after the last write is written at once: whoever asked should ask again. Those that
-/// come thicker are written together, which costs less.
-const REST: Duration = Duration::from_micros(100);
 
 /// What one sample came to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -97,9 +92,6 @@ impl Journal {
         let end = {
             let mut lines = self.lock();
             lines.push(&line);
-            if lines.has_rested(REST) {
-                return self.write(&mut lines);
-            }
             lines.end()
         };
         // Others whose answers are there already get to add theirs, and one of them writes for all.

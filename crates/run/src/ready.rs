@@ -416,7 +416,7 @@ impl Ready {
 
     /// Whether a question leaves nothing on this machine but in the run directory.
     pub(crate) fn asks_elsewhere(&self) -> bool {
-        self.agents.iter().all(Option::is_none) && self.models.iter().all(|model| !model.leaves_traces())
+        !self.has_agents() && self.models.iter().all(|model| !model.leaves_traces())
     }
 
     /// Where tools are told that they may write.

@@ -4,6 +4,7 @@
 //! through [`Html::raw`]; anything else can only be written as escaped text.
 
 use std::fmt::Write as _;
+use std::io;
 
 use crate::text::is_deceptive;
 
@@ -44,17 +45,45 @@ impl Html {
         self.raw("</bdi>")
     }
 
+    /// Hands on what has been written so far. Its room is kept: there are hundreds of pieces.
+    pub(super) fn write_to(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
+        out.write_all(self.0.as_bytes())?;
+        self.0.clear();
+        Ok(())
+    }
+
     /// Takes what has been written so far.
+    #[cfg(test)]
     pub(super) fn take(&mut self) -> String {
         std::mem::take(&mut self.0)
     }
 }
 
+/// The characters of ASCII that stand for themselves.
+const IS_PLAIN: [bool; 256] = {
+    let mut is_plain = [false; 256];
+    let mut byte = b' ';
+    while byte < 0x7f {
+        is_plain[byte as usize] = !matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\'');
+        byte += 1;
+    }
+    is_plain[b'\n' as usize] = true;
+    is_plain[b'\t' as usize] = true;
+    is_plain
+};
+
 /// Appends the text so that it is inert as element content and inside a quoted attribute, and so
 /// that no character in it is invisible or moves its neighbours.
 pub(super) fn escape(text: &str, out: &mut String) {
-    let mut chars = text.chars().peekable();
-    while let Some(char) = chars.next() {
+    let mut rest = text;
+    loop {
+        // Most of any text is plain, and is copied in one piece.
+        let plain = rest.bytes().position(|byte| !IS_PLAIN[usize::from(byte)]).unwrap_or(rest.len());
+        out.push_str(&rest[..plain]);
+        rest = &rest[plain..];
+        let mut chars = rest.chars();
+        let Some(char) = chars.next() else { return };
+        rest = chars.as_str();
         match char {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
@@ -62,8 +91,7 @@ pub(super) fn escape(text: &str, out: &mut String) {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             // A browser reads CR LF as LF; a lone CR would become a line end that is not there.
-            '\r' if chars.peek() == Some(&'\n') => {}
-            '\n' | '\t' => out.push(char),
+            '\r' if rest.starts_with('\n') => {}
             char if is_deceptive(char) => {
                 // Writing to a String cannot fail.
                 let _ = write!(out, "\u{27e8}U+{:04X}\u{27e9}", u32::from(char));

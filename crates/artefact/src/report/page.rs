@@ -37,13 +37,13 @@ pub fn render(
     judging::section(&mut html, manifest, summary);
     tasks::breakdown(&mut html, summary);
     errors::section(&mut html, manifest, selection);
-    out.write_all(html.take().as_bytes())?;
+    html.write_to(out)?;
     samples::section(&mut html, manifest, selection, &timelines, &mut Thumbnails::of(run_dir), out)?;
     setup::section(&mut html, manifest, summary);
     html.raw("</main>\n");
     footer(&mut html, manifest, &timelines);
     html.raw("<script>").raw(SCRIPT).raw("</script>\n</body>\n</html>\n");
-    out.write_all(html.take().as_bytes())
+    html.write_to(out)
 }
 
 const STYLE: &str = include_str!("style.css");

@@ -45,12 +45,12 @@ pub(super) fn section(
         html.raw("</span></h3>\n");
         for sample in selection.samples.iter().filter(|sample| sample.outcome == outcome) {
             entry(html, manifest, sample, timelines, thumbnails);
-            out.write_all(html.take().as_bytes())?;
+            html.write_to(out)?;
         }
         html.raw("</div>\n");
     }
     html.raw("<p id=\"none\" class=\"lead\" hidden>No sample matches.</p>\n</section>\n");
-    out.write_all(html.take().as_bytes())
+    html.write_to(out)
 }
 
 /// The sample's place in the page. Made here: nothing from outside becomes an id.

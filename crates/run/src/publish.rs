@@ -52,9 +52,11 @@ pub fn publish(
 ) -> Result<(Manifest, Summary), PublishError> {
     fill_in(&mut manifest, collected.done, &collected.status_counts, &collected.effective);
     let mut artifacts = BTreeMap::new();
+    let finish = |name: &str, file: AtomicFile| {
+        file.commit_unsynced().map_err(|source| PublishError::io(&claim.dir().join(name), source))
+    };
     let mut commit = |name: &'static str, file: AtomicFile| -> Result<(), PublishError> {
-        let digest = file.commit_unsynced().map_err(|source| PublishError::io(&claim.dir().join(name), source))?;
-        artifacts.insert(name.to_owned(), digest);
+        artifacts.insert(name.to_owned(), finish(name, file)?);
         Ok(())
     };
     let summary = collected.summary;
@@ -71,17 +73,22 @@ pub fn publish(
     }
     manifest.evidence.recorded = claim.dir().join(names::TRAJECTORIES).exists() && manifest.evidence.recorded;
     let plan = json::to_value(&ready.plan).map_err(|source| PublishError::Encode { name: names::CONFIG, source })?;
-    // The report is written while the disk takes the rest.
-    let report = std::thread::scope(|scope| {
-        let selection = collected.selection.as_ref();
+    // The report is written while the disk takes the rest, the longest file beside the others.
+    let (report, records) = std::thread::scope(|scope| {
+        let (selection, records) = (collected.selection.as_ref(), collected.records);
         let writing = selection.map(|selection| scope.spawn(|| write_report(claim, &manifest, &summary, selection)));
-        commit(names::RECORDS, collected.records)?;
+        let records = scope.spawn(|| finish(names::RECORDS, records));
         commit(names::CONFIG, write(claim, names::CONFIG, config_text(&plan, ready.is_given()).as_bytes())?)?;
         commit(names::SUMMARY, write(claim, names::SUMMARY, &encode(names::SUMMARY, &summary)?)?)?;
-        writing.map(|writing| writing.join().unwrap_or_else(|_| Err(panicked(claim)))).transpose()
+        let report = writing.map(|writing| writing.join().unwrap_or_else(|_| Err(panicked(claim, names::REPORT_HTML))));
+        let records = records.join().unwrap_or_else(|_| Err(panicked(claim, names::RECORDS)))?;
+        Ok((report.transpose()?, records))
     })?;
+    artifacts.insert(names::RECORDS.to_owned(), records);
     match report {
-        Some(file) => commit(names::REPORT_HTML, file)?,
+        Some(file) => {
+            artifacts.insert(names::REPORT_HTML.to_owned(), finish(names::REPORT_HTML, file)?);
+        }
         // A kill while an earlier attempt was publishing may have left one that the manifest would not list.
         None => remove(&claim.dir().join(names::REPORT_HTML))?,
     }
@@ -104,9 +111,9 @@ fn write_report(
     Ok(file)
 }
 
-fn panicked(claim: &Claim) -> PublishError {
-    let source = io::Error::other("writing the report panicked; this is a bug in Proofmark");
-    PublishError::io(&claim.dir().join(names::REPORT_HTML), source)
+fn panicked(claim: &Claim, name: &str) -> PublishError {
+    let source = io::Error::other("writing it panicked; this is a bug in Proofmark");
+    PublishError::io(&claim.dir().join(name), source)
 }
 
 fn remove(path: &Path) -> Result<(), PublishError> {

@@ -79,14 +79,24 @@ impl Provider {
         Ok(Self { child, base })
     }
 
+    /// Runs a suite several times into a new directory; the best time counts.
     pub(super) fn best(&self, bench: &Bench, items: u64, more: &[&str], tries: usize) -> Result<Cost> {
         let suite = bench.path(&format!("live-{items}.yaml"));
         let dir = bench.path(&format!("runs/live-{items}"));
-        let mut arguments = vec!["run", path(&suite), "--run-dir", path(&dir), "--overwrite", "--format", "json"];
+        let mut arguments = vec!["run", path(&suite), "--run-dir", path(&dir), "--format", "json"];
         arguments.extend(more);
         let base = format!("{}/v1", self.base);
         let environment = [("OPENAI_BASE_URL", base.as_str()), ("OPENAI_API_KEY", "none")];
-        bench.best_with(tries, &arguments, &environment)
+        let mut best: Option<Cost> = None;
+        for _ in 0..tries {
+            // Taking the old files away is not what is measured.
+            if dir.exists() {
+                std::fs::remove_dir_all(&dir)?;
+            }
+            let cost = bench.cost_with(&arguments, &environment)?;
+            best = Some(best.filter(|best| best.wall_s <= cost.wall_s).unwrap_or(cost));
+        }
+        best.context("nothing was measured")
     }
 
     /// Seconds of CPU that the provider has used, from the kernel's table: a hundredth of a second is its unit.

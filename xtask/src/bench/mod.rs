@@ -176,7 +176,7 @@ impl Bench {
         Ok(figures)
     }
 
-    /// Runs a suite several times into a new directory; the best time counts.
+    /// Runs a suite several times; the best time counts.
     fn run_suite(&self, name: &str, tries: usize) -> Result<Cost> {
         let suite = self.path(&format!("{name}.yaml"));
         let dir = self.path(&format!("runs/{name}"));
@@ -185,13 +185,9 @@ impl Bench {
     }
 
     fn best(&self, tries: usize, arguments: &[&str]) -> Result<Cost> {
-        self.best_with(tries, arguments, &[])
-    }
-
-    fn best_with(&self, tries: usize, arguments: &[&str], environment: &[(&str, &str)]) -> Result<Cost> {
         let mut best: Option<Cost> = None;
         for _ in 0..tries {
-            let cost = self.cost_with(arguments, environment)?;
+            let cost = self.cost(arguments)?;
             if best.is_none_or(|best| cost.wall_s < best.wall_s) {
                 best = Some(cost);
             }

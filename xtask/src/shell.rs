@@ -20,17 +20,30 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<()> {
 pub(crate) fn run_with(program: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Result<()> {
     let shown: String = variables.iter().map(|(name, value)| format!("{name}={value} ")).collect();
     say(&format!("\n$ {shown}{program} {}\n", arguments.join(" ")));
-    let status = Command::new(program)
-        .args(arguments)
-        .envs(variables.iter().copied())
-        .current_dir(root())
-        .status()
-        .with_context(|| format!("cannot start `{program}`"))?;
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(root());
+    // What cargo says of xtask to xtask. Build scripts that look at it would run again, with all that depends on them.
+    for name in OF_CALLER {
+        command.env_remove(name);
+    }
+    command.envs(variables.iter().copied());
+    let status = command.status().with_context(|| format!("cannot start `{program}`"))?;
     if !status.success() {
         bail!("`{program} {}` failed", arguments.join(" "));
     }
     Ok(())
 }
+
+/// The variables that `ring` and others watch.
+const OF_CALLER: [&str; 7] = [
+    "CARGO_MANIFEST_DIR",
+    "CARGO_MANIFEST_LINKS",
+    "CARGO_PKG_NAME",
+    "CARGO_PKG_VERSION_MAJOR",
+    "CARGO_PKG_VERSION_MINOR",
+    "CARGO_PKG_VERSION_PATCH",
+    "CARGO_PKG_VERSION_PRE",
+];
 
 /// Installs a Debian package when its program is missing.
 pub(crate) fn need(program: &str, package: &str) -> Result<()> {

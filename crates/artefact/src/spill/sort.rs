@@ -76,7 +76,7 @@ impl<const N: usize> Sorted<N> {
 
     /// Goes through the entries from the smallest on. Several walks may be under way at once.
     pub fn walk(self: &Arc<Self>) -> io::Result<Walk<N>> {
-        let block = (MERGE_BYTES / self.runs.len().max(1) / N).clamp(1, 4096);
+        let block = (MERGE_BYTES / self.runs.len().max(1) / N).clamp(1, 1024);
         let mut walk =
             Walk { sorted: Arc::clone(self), in_memory: 0, cursors: Vec::new(), heads: BinaryHeap::new(), block };
         let mut offset = 0;

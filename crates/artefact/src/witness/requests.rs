@@ -42,8 +42,8 @@ pub struct RequestIds {
     sorted: Arc<Sorted<ENTRY>>,
 }
 
-/// Entries that are held in memory: 2.5 MB.
-const ROOM: usize = 1 << 16;
+/// Entries that are held in memory: 650 KB.
+const ROOM: usize = 1 << 14;
 /// The longest line: an attempt is a few hundred bytes.
 const MAX_LINE: usize = 1 << 20;
 

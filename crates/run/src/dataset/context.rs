@@ -82,6 +82,6 @@ pub struct Tuning {
 
 impl Default for Tuning {
     fn default() -> Self {
-        Self { sort_entries: 1 << 16, spool_bytes: 1 << 20, max_line: 16 << 20 }
+        Self { sort_entries: 1 << 14, spool_bytes: 1 << 20, max_line: 16 << 20 }
     }
 }

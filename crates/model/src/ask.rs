@@ -249,4 +249,7 @@ pub trait Model: Send + Sync {
     fn surroundings(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
+
+    /// Closes the connections that nobody uses; nobody is about to ask again.
+    fn hang_up(&self) {}
 }

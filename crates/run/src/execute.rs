@@ -241,14 +241,22 @@ pub fn run(ready: Ready, options: Options, observer: Box<dyn Observer>) -> Resul
     // Closing connections takes a moment, too. The tools of agents need it to the end.
     let mut runtime = Some(runtime);
     let closing = runtime.take_if(|_| !ready.has_agents());
-    let closing = closing.and_then(|runtime| std::thread::Builder::new().spawn(|| drop(runtime)).ok());
-    let (published, ids) = std::thread::scope(|scope| {
-        let ids = scope.spawn(|| shared.telemetry.settle(claim.dir()));
-        (publish(&ready, &claim, draft, collected), ids.join())
+    let hung_up = Arc::clone(&ready);
+    let closing = closing.and_then(|runtime| {
+        let close = move || {
+            let judges = hung_up.judges.iter().map(|judge| &judge.model);
+            hung_up.models.iter().chain(judges).for_each(|model| model.hang_up());
+            drop(runtime);
+        };
+        std::thread::Builder::new().spawn(close).ok()
     });
-    let ((manifest, summary), ids) = (published?, ids.map_err(|_| RunError::Panicked)??);
+    let (published, settled) = std::thread::scope(|scope| {
+        let settled = scope.spawn(|| shared.telemetry.settle(claim.dir()));
+        (publish(&ready, &claim, draft, collected), settled.join())
+    });
+    let ((manifest, summary), settled) = (published?, settled.map_err(|_| RunError::Panicked)??);
     shared.telemetry.publish(claim.dir()).map_err(RunError::Telemetry)?;
-    let not_submittable = witness.publish(&claim, &manifest, &summary, resumed > 0, ids.as_ref())?;
+    let not_submittable = witness.publish(&claim, &manifest, &summary, resumed > 0, settled.as_ref())?;
     if let Some(closing) = closing {
         closing.join().map_err(|_| RunError::Panicked)?;
     }
@@ -275,9 +283,9 @@ fn already_complete(ready: &Ready, claim: Claim, witness: &Witness) -> Result<Ou
         let summary = dir.read_json(names::SUMMARY).map_err(RunError::Finished)?;
         witness.note_start(&Witness::starts_of(&claim)).map_err(RunError::Witness)?;
         let telemetry = Telemetry::open(&claim).map_err(RunError::Telemetry)?;
-        let ids = telemetry.settle(claim.dir())?;
+        let settled = telemetry.settle(claim.dir())?;
         telemetry.publish(claim.dir()).map_err(RunError::Telemetry)?;
-        witness.publish(&claim, &manifest, &summary, true, ids.as_ref())?;
+        witness.publish(&claim, &manifest, &summary, true, settled.as_ref())?;
     }
     claim.finish().map_err(|source| PublishError::io(&path, source))?;
     if found != expected {

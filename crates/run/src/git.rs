@@ -6,6 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -56,6 +57,18 @@ impl Git {
         Started { place, status }
     }
 
+    /// Where git is. A search path may name the current folder, which whoever wrote a suite may have filled: that is
+    /// passed over.
+    fn program(&self) -> Option<PathBuf> {
+        let folders = std::env::split_paths(self.path.as_ref()?);
+        let candidates = folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join("git"));
+        let is_program = |path: &PathBuf| {
+            let found = path.metadata().ok();
+            found.is_some_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+        };
+        candidates.into_iter().find(is_program)
+    }
+
     /// Starts git and hands its output to a reader.
     fn ask<T: Send + 'static>(
         &self,
@@ -63,7 +76,8 @@ impl Git {
         arguments: &[&str],
         read: impl FnOnce(ChildStdout) -> T + Send + 'static,
     ) -> Option<Asked<T>> {
-        let mut command = Command::new("git");
+        // By its place: then it is started without a copy of this process.
+        let mut command = Command::new(self.program()?);
         command
             .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-C"])
             .arg(folder)
@@ -325,6 +339,11 @@ mod tests {
         let look = |git: Git| git.start(&repository.top()).finish(Path::new("/nonexistent"));
         assert_eq!(look(Git { path: Some("/nonexistent".into()), ..git() }), GitState::default());
         assert_eq!(look(Git { path: None, ..git() }), GitState::default());
+        assert_eq!(
+            Git { path: Some("bin::.".into()), ..git() }.program(),
+            None,
+            "only where nobody else puts programs"
+        );
         assert_eq!(look(Git { limit: Duration::ZERO, ..git() }), GitState::default());
         // A `git` that never answers is left behind.
         let script = dir.path().join("git");

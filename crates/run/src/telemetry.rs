@@ -8,14 +8,21 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use proofmark_artefact::store::{Claim, names};
+use proofmark_artefact::store::{Claim, digest_file, names};
 use proofmark_artefact::telemetry::Attempt;
 use proofmark_artefact::witness::requests::RequestIds;
-use proofmark_canon::json;
+use proofmark_canon::{Digest, json};
 use proofmark_model::AttemptLog;
 
 use crate::appender::Appender;
 use crate::publish::PublishError;
+
+/// What the witness says of a telemetry that is complete.
+pub(crate) struct Settled {
+    /// What the providers called the calls that they answered.
+    pub(crate) ids: RequestIds,
+    pub(crate) digest: Digest,
+}
 
 /// The telemetry of a run in progress.
 pub(crate) struct Telemetry {
@@ -48,9 +55,8 @@ impl Telemetry {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Brings everything to the disk, and reads what the providers called the calls that they answered. `None` when
-    /// nobody was asked.
-    pub(crate) fn settle(&self, run_dir: &Path) -> Result<Option<RequestIds>, PublishError> {
+    /// Brings everything to the disk and reads it. `None` when nobody was asked.
+    pub(crate) fn settle(&self, run_dir: &Path) -> Result<Option<Settled>, PublishError> {
         let settled = self.lock().as_mut().map(|lines| lines.flush().and_then(|()| lines.file().sync_data()));
         let path = match settled {
             Some(settled) => {
@@ -59,11 +65,14 @@ impl Telemetry {
             // A kill may have come when it had its name already.
             None => run_dir.join(names::TELEMETRY),
         };
-        match File::open(&path) {
-            Ok(file) => RequestIds::read(file).map(Some).map_err(PublishError::Telemetry),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(PublishError::io(&path, source)),
-        }
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(PublishError::io(&path, source)),
+        };
+        let ids = RequestIds::read(file).map_err(PublishError::Telemetry)?;
+        let (digest, _) = digest_file(&path).map_err(|source| PublishError::io(&path, source))?;
+        Ok(Some(Settled { ids, digest }))
     }
 
     /// Gives the file, which was settled before, its final name.

@@ -13,7 +13,6 @@ use proofmark_artefact::summary::Summary;
 use proofmark_artefact::witness::block::{HubFile, Kind, Role, Start};
 use proofmark_artefact::witness::place::Surroundings;
 use proofmark_artefact::witness::redact::Redactor;
-use proofmark_artefact::witness::requests::RequestIds;
 use proofmark_artefact::witness::{
     Facts, GitState, Ground, HubAttachments, Invocation as Given, ModelFacts, TypedPath, build, markdown, pins, start,
 };
@@ -25,6 +24,7 @@ use crate::evidence::failure_noted;
 use crate::git::Looking;
 use crate::publish::PublishError;
 use crate::ready::Ready;
+use crate::telemetry::Settled;
 
 /// The command that a run was started with. `cli` alone knows it.
 #[derive(Debug, Default)]
@@ -164,9 +164,10 @@ impl Witness {
         manifest: &Manifest,
         summary: &Summary,
         was_resumed: bool,
-        ids: Option<&RequestIds>,
+        telemetry: Option<&Settled>,
     ) -> Result<Vec<String>, PublishError> {
         let dir = claim.dir();
+        let ids = telemetry.map(|settled| &settled.ids);
         let io_error = |name: &str| {
             let path = dir.join(name);
             move |source| PublishError::Io { path, source }
@@ -192,7 +193,7 @@ impl Witness {
             models: self.models.clone(),
             // There may be millions: they go straight from the telemetry to the file.
             request_ids: BTreeMap::new(),
-            artifacts: pins::of_run(dir, manifest).map_err(io_error(""))?,
+            artifacts: pins::of_run(dir, manifest, telemetry.map(|settled| settled.digest)).map_err(io_error(""))?,
             cache_events: cache_events(&claim.work_file(names::CACHE_EVENTS)).map_err(io_error(names::CACHE_EVENTS))?,
             not_submittable: noted.into_iter().map(|why| format!("evidence could not be recorded: {why}")).collect(),
         });

@@ -28,7 +28,7 @@ pub(super) fn measure(bench: &Bench, size: Size) -> Result<Vec<Figure>> {
 
     let slow = Provider::start(&bench.program, "50")?;
     let ideal = few as f64 * LATENCY_MS / 1000.0 / 32.0;
-    let cost = slow.best(bench, few, &["--concurrency", "32"], 3)?;
+    let cost = slow.best(bench, few, &["--concurrency", "32"], 5)?;
     add("live, 50 ms, 32 at once: time over the ideal", (cost.wall_s / ideal - 1.0) * 100.0, "%", "≤ 5");
     add("live, 50 ms, 32 at once: samples a second", few as f64 / cost.wall_s, "1/s", "");
     let found = slow.best(bench, few, &[], 2)?;

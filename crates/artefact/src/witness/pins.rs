@@ -14,16 +14,15 @@ use crate::store::{AtomicFile, OutputName, digest_file, names};
 /// Every file of a published run but `report.md` and the witness itself.
 ///
 /// Files that the manifest pins were hashed as they were written, and a picture is named by its digest; they are not
-/// read again.
-pub fn of_run(dir: &Path, manifest: &Manifest) -> io::Result<BTreeMap<String, Digest>> {
+/// read again. Nor is the telemetry, where there is one: its digest is given.
+pub fn of_run(dir: &Path, manifest: &Manifest, telemetry: Option<Digest>) -> io::Result<BTreeMap<String, Digest>> {
     let mut pins = manifest.artifacts.clone();
     pins.insert(names::MANIFEST.to_owned(), digest_file(&dir.join(names::MANIFEST))?.0);
-    for name in [names::JUDGMENTS, names::TELEMETRY] {
-        match digest_file(&dir.join(name)) {
-            Ok((digest, _)) => drop(pins.insert(name.to_owned(), digest)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
+    pins.extend(telemetry.map(|digest| (names::TELEMETRY.to_owned(), digest)));
+    match digest_file(&dir.join(names::JUDGMENTS)) {
+        Ok((digest, _)) => drop(pins.insert(names::JUDGMENTS.to_owned(), digest)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
     }
     let entries = match fs::read_dir(dir.join(names::OUTPUTS)) {
         Ok(entries) => entries,

@@ -50,6 +50,13 @@ impl Link {
         }
     }
 
+    /// Closes idle connections. Those of the full client end with the runtime.
+    pub(crate) fn hang_up(&self) {
+        if let Self::Plain(plain) = self {
+            plain.hang_up();
+        }
+    }
+
     /// Lets the connection of a reply that was read go back to the others, where that takes tasks of its own. Whoever
     /// asks before that opens one more.
     pub(crate) async fn settle(&self) {

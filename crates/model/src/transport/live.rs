@@ -58,6 +58,10 @@ impl Model for Live {
         self.surroundings.clone()
     }
 
+    fn hang_up(&self) {
+        self.endpoint.link.hang_up();
+    }
+
     fn check_ready(&self) -> Result<(), Stop> {
         if self.tape.as_ref().is_some_and(|tape| tape.cassette.mode() == Mode::Auto) {
             // Everything may be on the cassette; the first question that is not will say so.

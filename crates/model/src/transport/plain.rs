@@ -106,6 +106,11 @@ impl Plain {
         }
     }
 
+    pub(super) fn hang_up(&self) {
+        // They are closed when the lock is free again.
+        drop(self.idle.take_all());
+    }
+
     fn driven(&self, head: Parts, body: Incoming, wire: Wire) -> Driven {
         Driven { head, body, wire: Some(wire), idle: std::sync::Arc::clone(&self.idle) }
     }
@@ -143,6 +148,10 @@ impl Plain {
 impl Idle {
     fn take(&self) -> Option<Wire> {
         self.links.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    fn take_all(&self) -> Vec<Wire> {
+        std::mem::take(&mut *self.links.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn put(&self, wire: Wire) {

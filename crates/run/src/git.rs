@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use proofmark_artefact::witness::GitState;
-use rustix::process::{Pid, Signal, kill_process_group};
+use proofmark_process::Group;
 
 /// How git is called.
 #[derive(Debug, Clone)]
@@ -179,10 +179,8 @@ impl<T> Asked<T> {
 
 impl<T> Drop for Asked<T> {
     fn drop(&mut self) {
-        let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        if let Some(group) = group.filter(|_| !matches!(self.child.try_wait(), Ok(Some(_)))) {
-            // Fails only when nothing of the group is left.
-            let _ = kill_process_group(group, Signal::KILL);
+        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+            drop(Group::of(Some(self.child.id())));
             let _ = self.child.wait();
         }
     }

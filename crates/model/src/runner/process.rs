@@ -6,11 +6,10 @@ use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process_group, waitid};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use proofmark_process::pipe::{read, write};
+use proofmark_process::{Ends, Group};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
-use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
-use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 /// What is started.
 #[derive(Debug)]
@@ -65,7 +64,7 @@ pub(super) async fn run(launch: &Launch<'_>) -> Run {
     };
     let watched = process.watch(launch, started).await;
     let (first_byte, read) = (process.first_byte, process.out.len());
-    let reaped = process.reap().await;
+    let reaped = process.group.reap(&mut process.child, DRAIN).await;
     let end = match (watched, reaped) {
         (Err(broken), _) => Err(broken),
         (Ok(()), Err(error)) => Err(Broken::Lost(error)),
@@ -82,13 +81,11 @@ pub(super) async fn run(launch: &Launch<'_>) -> Run {
 #[derive(Debug)]
 struct Process {
     child: Child,
-    /// The leader's id, until the leader has been waited for: only so long is the id surely ours.
-    group: Option<Pid>,
+    group: Group,
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
-    /// Hears when any child of ours ended.
-    ends: Signals,
+    ends: Ends,
     out: Vec<u8>,
     err: Tail,
     first_byte: Option<Duration>,
@@ -108,10 +105,9 @@ impl Process {
         command.envs(launch.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(if launch.input.is_some() { Stdio::piped() } else { Stdio::null() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Before the start, so that an early end is heard.
-        let ends = signal(SignalKind::child())?;
+        let ends = Ends::listen()?;
         let mut child = command.process_group(0).kill_on_drop(true).spawn()?;
-        let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        let group = Group::of(child.id());
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (out, err) = (Vec::new(), Tail::default());
         Ok(Self { child, group, stdin, stdout, stderr, ends, out, err, first_byte: None })
@@ -131,7 +127,7 @@ impl Process {
             tokio::select! {
                 biased;
                 () = sleep_until(deadline) => return Err(Broken::TimedOut),
-                ended = ended(&mut self.ends, self.group) => {
+                ended = self.ends.of(&self.group) => {
                     ended.map_err(Broken::Lost)?;
                     break;
                 }
@@ -151,7 +147,7 @@ impl Process {
             }
         }
         // What it left behind would hold the pipes open; what it wrote itself is in them.
-        self.kill_group();
+        self.group.kill();
         let deadline = Instant::now() + DRAIN;
         while self.stdout.is_some() || self.stderr.is_some() {
             let more = async {
@@ -167,20 +163,6 @@ impl Process {
             self.keep_err(&err[..from_err], launch)?;
         }
         Ok(())
-    }
-
-    /// Kills the group, waits for the leader, and for the rest of the group to be gone.
-    async fn reap(&mut self) -> io::Result<ExitStatus> {
-        self.kill_group();
-        let status = timeout(REAP, self.child.wait()).await.map_err(|_| io::ErrorKind::TimedOut)??;
-        if let Some(group) = self.group.take() {
-            // A signal that is never sent: only whether there is anyone to send it to.
-            let deadline = Instant::now() + DRAIN;
-            while test_kill_process_group(group).is_ok() && Instant::now() < deadline {
-                sleep(TICK).await;
-            }
-        }
-        Ok(status)
     }
 
     fn keep_out(&mut self, bytes: &[u8], launch: &Launch<'_>, started: Instant) -> Result<(), Broken> {
@@ -206,59 +188,8 @@ impl Process {
         }
         Ok(())
     }
-
-    fn kill_group(&self) {
-        if let Some(group) = self.group {
-            // Fails only when nothing of the group is left.
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.kill_group();
-    }
-}
-
-/// Waits until the leader has ended, without taking its id away: the group is still to be killed by it.
-async fn ended(ends: &mut Signals, group: Option<Pid>) -> io::Result<()> {
-    let Some(leader) = group else { return Ok(()) };
-    while !has_ended(leader)? {
-        // The signal says that some child ended; the pause is for the day when someone else takes the signals.
-        let _ = timeout(LOOK, ends.recv()).await;
-    }
-    Ok(())
-}
-
-/// Whether a child of ours has ended and is still to be waited for.
-pub(super) fn has_ended(child: Pid) -> io::Result<bool> {
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    Ok(waitid(WaitId::Pid(child), options)?.is_some())
-}
-
-/// Reads something; 0 when the stream has ended, which is then taken away.
-async fn read<R: AsyncRead + Unpin>(stream: &mut Option<R>, chunk: &mut [u8]) -> usize {
-    let read = match stream {
-        Some(stream) => stream.read(chunk).await.unwrap_or(0),
-        None => 0,
-    };
-    if read == 0 {
-        *stream = None;
-    }
-    read
-}
-
-async fn write(stdin: &mut Option<ChildStdin>, bytes: &[u8]) -> io::Result<usize> {
-    match stdin {
-        Some(stdin) => stdin.write(bytes).await,
-        None => Ok(0),
-    }
 }
 
 const CHUNK: usize = 16 << 10;
 const TAIL: usize = 32 << 10;
 const DRAIN: Duration = Duration::from_millis(200);
-const REAP: Duration = Duration::from_secs(5);
-const LOOK: Duration = Duration::from_millis(100);
-const TICK: Duration = Duration::from_millis(1);

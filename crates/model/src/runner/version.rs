@@ -2,14 +2,13 @@
 
 use std::io::Read;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use proofmark_process::Group;
 
 use super::RunnerContext;
 use super::folder::Folder;
-use super::process::has_ended;
 use super::recipe::Recipe;
 
 /// The first line of the program's version, or `unknown`.
@@ -31,7 +30,7 @@ fn run(recipe: &Recipe, folder: &Folder) -> Option<Vec<u8>> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
     let mut child = command.spawn().ok()?;
     let stdout = child.stdout.take();
-    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let mut group = Group::of(Some(child.id()));
     let reader = std::thread::spawn(move || {
         let mut output = Vec::new();
         if let Some(mut stdout) = stdout {
@@ -40,12 +39,10 @@ fn run(recipe: &Recipe, folder: &Folder) -> Option<Vec<u8>> {
         }
         output
     });
-    let is_in_time = wait(group);
-    if let Some(group) = group {
-        // Fails only when nothing of the group is left.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    let is_good = reap(&mut child) && is_in_time;
+    let is_in_time = wait(&group);
+    group.kill();
+    let is_good = child.wait().is_ok_and(|status| status.success()) && is_in_time;
+    group.forget();
     // A process that left the group may hold the pipe for ever; then the reader stays behind.
     let deadline = Instant::now() + DRAIN;
     while !reader.is_finished() && Instant::now() < deadline {
@@ -55,21 +52,16 @@ fn run(recipe: &Recipe, folder: &Folder) -> Option<Vec<u8>> {
 }
 
 /// Waits for the leader's end without taking its id away.
-fn wait(leader: Option<Pid>) -> bool {
+fn wait(group: &Group) -> bool {
     let deadline = Instant::now() + LIMIT;
-    let Some(leader) = leader else { return false };
     while Instant::now() < deadline {
-        match has_ended(leader) {
+        match group.has_ended() {
             Ok(true) => return true,
             Ok(false) => std::thread::sleep(TICK),
             Err(_) => return false,
         }
     }
     false
-}
-
-fn reap(child: &mut Child) -> bool {
-    child.wait().is_ok_and(|status| status.success())
 }
 
 const LIMIT: Duration = Duration::from_secs(10);

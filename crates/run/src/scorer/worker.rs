@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use proofmark_process::Group;
+use proofmark_process::pipe::write;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -27,8 +28,7 @@ pub(super) struct Program {
 #[derive(Debug)]
 pub(super) struct Worker {
     child: Child,
-    /// The leader's id, until the leader has been waited for: only so long is the id surely ours.
-    group: Option<Pid>,
+    group: Group,
     /// `None` once the process stopped reading or was asked to finish.
     stdin: Option<ChildStdin>,
     stdout: ChildStdout,
@@ -74,7 +74,7 @@ impl Worker {
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.process_group(0).kill_on_drop(true).spawn()?;
-        let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        let group = Group::of(child.id());
         let (stdin, stderr) = (child.stdin.take(), child.stderr.take());
         let stdout = child.stdout.take().ok_or_else(|| io::Error::other("it has no stdout"))?;
         Ok(Self { child, group, stdin, stdout, stderr, tail: Vec::new(), is_used: false })
@@ -131,7 +131,7 @@ impl Worker {
 
     /// Kills the group, waits for the leader and tells how it had ended.
     pub(super) async fn kill(mut self) -> End {
-        self.kill_group();
+        self.group.kill();
         let mut chunk = vec![0; CHUNK];
         // A process that left the group may hold the pipe open for ever.
         let deadline = Instant::now() + DRAIN;
@@ -140,7 +140,7 @@ impl Worker {
         }
         let status = timeout(REAP, self.child.wait()).await;
         if matches!(status, Ok(Ok(_))) {
-            self.group = None;
+            self.group.forget();
         }
         let how = match status {
             Ok(Ok(status)) => how(status),
@@ -207,26 +207,6 @@ impl Worker {
         self.tail.extend_from_slice(bytes);
         let excess = self.tail.len().saturating_sub(TAIL);
         self.tail.drain(..excess);
-    }
-
-    fn kill_group(&self) {
-        if let Some(group) = self.group {
-            // Fails only when nothing of the group is left.
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        self.kill_group();
-    }
-}
-
-async fn write(stdin: &mut Option<ChildStdin>, bytes: &[u8]) -> io::Result<usize> {
-    match stdin {
-        Some(stdin) => stdin.write(bytes).await,
-        None => Ok(0),
     }
 }
 

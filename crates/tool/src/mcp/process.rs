@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use proofmark_artefact::path::RelPath;
-use rustix::process::{Pid, Signal, kill_process_group};
+use proofmark_process::Group;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
@@ -71,7 +71,7 @@ impl Program {
         let mut command = self.sandbox.command(&self.words, workspace, &self.environment, &self.files)?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.process_group(0).kill_on_drop(true).spawn().map_err(McpError::Start)?;
-        let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        let group = Group::of(child.id());
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let tail = Arc::<Mutex<Vec<u8>>>::default();
         let drain = stderr.map(|stderr| tokio::spawn(drain(stderr, Arc::clone(&tail))));
@@ -87,8 +87,7 @@ impl Program {
 /// A running program. Dropping it kills its whole group.
 pub(super) struct Process {
     child: Child,
-    /// The leader's id, until the leader has been waited for: only so long is the id surely ours.
-    group: Option<Pid>,
+    group: Group,
     /// The end of stderr, for people who look for the reason why nothing works.
     tail: Arc<Mutex<Vec<u8>>>,
     drain: Option<JoinHandle<()>>,
@@ -97,10 +96,10 @@ pub(super) struct Process {
 impl Process {
     /// Kills the group and waits until its leader is gone. Returns the end of stderr.
     pub(super) async fn end(mut self) -> Vec<u8> {
-        self.kill_group();
+        self.group.kill();
         // A process that cannot be waited for is left to the runtime, which reaps what it has started.
         if timeout(REAP, self.child.wait()).await.is_ok() {
-            self.group = None;
+            self.group.forget();
         }
         if let Some(mut drain) = self.drain.take() {
             // What left the group may hold the pipe for ever.
@@ -110,18 +109,10 @@ impl Process {
         }
         self.tail.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
-
-    fn kill_group(&self) {
-        if let Some(group) = self.group {
-            // Fails only when nothing of the group is left.
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-    }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.kill_group();
         if let Some(drain) = &self.drain {
             drain.abort();
         }

@@ -8,11 +8,11 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use proofmark_artefact::suite::solver::LimitsPlan;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process_group, waitid};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use proofmark_process::pipe::{read, write};
+use proofmark_process::{Ends, Group};
+use rustix::process::Pid;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
-use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
-use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use super::{MIB, watch};
 
@@ -108,7 +108,7 @@ pub(super) async fn run(launch: Launch<'_>) -> io::Result<Ran> {
     let mut process = Process::start(command, max_output)?;
     let mut held = Held(leash);
     let ended_early = process.watch(input, deadline, watch).await?;
-    let status = process.reap().await?;
+    let status = process.group.reap(&mut process.child, DRAIN).await?;
     match ended_early {
         Some(_) => held.pull().await,
         None => held.let_go(),
@@ -121,13 +121,11 @@ pub(super) async fn run(launch: Launch<'_>) -> io::Result<Ran> {
 /// A running program. Dropping it kills its whole group.
 struct Process {
     child: Child,
-    /// The leader's id, until the leader has been waited for: only so long is the id surely ours.
-    group: Option<Pid>,
+    group: Group,
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
-    /// Hears when any child of ours ended.
-    ends: Signals,
+    ends: Ends,
     out: Vec<u8>,
     err: Vec<u8>,
     max_output: usize,
@@ -144,10 +142,9 @@ struct Watch<'a> {
 impl Process {
     fn start(mut command: Command, max_output: usize) -> io::Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Before the start, so that an early end is heard.
-        let ends = signal(SignalKind::child())?;
+        let ends = Ends::listen()?;
         let mut child = command.spawn()?;
-        let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        let group = Group::of(child.id());
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         Ok(Self { child, group, stdin, stdout, stderr, ends, out: Vec::new(), err: Vec::new(), max_output })
     }
@@ -171,12 +168,12 @@ impl Process {
                 biased;
                 () = until(deadline) => return Ok(Some(End::TimedOut)),
                 () = sleep_until(next_look) => {
-                    if let Some(end) = self.group.and_then(|group| watch.look(group)) {
+                    if let Some(end) = self.group.leader().and_then(|group| watch.look(group)) {
                         return Ok(Some(end));
                     }
                     next_look = Instant::now() + LOOK;
                 }
-                ended = ended(&mut self.ends, self.group) => {
+                ended = self.ends.of(&self.group) => {
                     ended?;
                     break;
                 }
@@ -204,7 +201,7 @@ impl Process {
 
     /// Reads what is still in the pipes. They close when the last process of the sandbox is gone.
     async fn drain(&mut self, out: &mut [u8], err: &mut [u8]) -> io::Result<Option<End>> {
-        self.kill_group();
+        self.group.kill();
         let deadline = Instant::now() + DRAIN;
         while self.stdout.is_some() || self.stderr.is_some() {
             let more = async {
@@ -223,33 +220,6 @@ impl Process {
             }
         }
         Ok(None)
-    }
-
-    /// Kills the group, waits for the leader, and for the rest of the group to be gone.
-    async fn reap(&mut self) -> io::Result<ExitStatus> {
-        self.kill_group();
-        let status = timeout(REAP, self.child.wait()).await.map_err(|_| io::ErrorKind::TimedOut)??;
-        if let Some(group) = self.group.take() {
-            // A signal that is never sent: only whether there is anyone to send it to.
-            let deadline = Instant::now() + DRAIN;
-            while test_kill_process_group(group).is_ok() && Instant::now() < deadline {
-                sleep(TICK).await;
-            }
-        }
-        Ok(status)
-    }
-
-    fn kill_group(&self) {
-        if let Some(group) = self.group {
-            // Fails only when nothing of the group is left.
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.kill_group();
     }
 }
 
@@ -297,47 +267,10 @@ async fn until(deadline: Option<Instant>) {
     }
 }
 
-/// Waits until the leader has ended, without taking its id away: the group is still to be killed by it.
-async fn ended(ends: &mut Signals, group: Option<Pid>) -> io::Result<()> {
-    let Some(leader) = group else { return Ok(()) };
-    while !has_ended(leader)? {
-        // The signal says that some child ended; the pause is for the day when someone else takes the signals.
-        let _ = timeout(LOOK, ends.recv()).await;
-    }
-    Ok(())
-}
-
-/// Whether a child of ours has ended and is still to be waited for.
-fn has_ended(child: Pid) -> io::Result<bool> {
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    Ok(waitid(WaitId::Pid(child), options)?.is_some())
-}
-
-/// Reads something; 0 when the stream has ended, which is then taken away.
-async fn read<R: AsyncRead + Unpin>(stream: &mut Option<R>, chunk: &mut [u8]) -> usize {
-    let read = match stream {
-        Some(stream) => stream.read(chunk).await.unwrap_or(0),
-        None => 0,
-    };
-    if read == 0 {
-        *stream = None;
-    }
-    read
-}
-
-async fn write(stdin: &mut Option<ChildStdin>, bytes: &[u8]) -> io::Result<usize> {
-    match stdin {
-        Some(stdin) => stdin.write(bytes).await,
-        None => Ok(0),
-    }
-}
-
 const CHUNK: usize = 16 << 10;
 const DRAIN: Duration = Duration::from_secs(1);
-const REAP: Duration = Duration::from_secs(5);
 const PULL: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(100);
 const DISK: Duration = Duration::from_millis(250);
-const TICK: Duration = Duration::from_millis(1);
 /// Memory beyond the limit of one process that all of them together may have: stacks, and the sandbox's own.
 const OVERHEAD: u64 = 32 * MIB;

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::{PassphraseArgs, TextOrJson};
 
-const CACHE_EXAMPLES: &str = "\
+pub(super) const CACHE_EXAMPLES: &str = "\
 Examples:
   proofmark cache stats                                   what there is, of whom, since when
   proofmark cache ls --task essays --judge openai:        the verdicts on a task

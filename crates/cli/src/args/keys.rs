@@ -7,7 +7,7 @@ use proofmark_trust::policy::{KeyName, Reason, Role};
 
 use super::TextOrJson;
 
-const KEYS_EXAMPLES: &str = "\
+pub(super) const KEYS_EXAMPLES: &str = "\
 Examples:
   proofmark keys new judge-2026 --role judge              make a key and believe it as judge
   proofmark keys ls                                       your keys, and those you believe

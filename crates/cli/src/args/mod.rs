@@ -31,6 +31,9 @@ pub use verify::{
     VerifyPackageArgs, VerifyReplayArgs,
 };
 
+use cache::CACHE_EXAMPLES;
+use keys::KEYS_EXAMPLES;
+
 /// Benchmarks with proof: run LLM evaluations whose every number can be challenged
 ///
 /// A suite names models, conditions and tasks. `run` asks every sample and leaves a run directory that is byte for

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use proofmark_process::Group;
 use proofmark_process::pipe::write;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, timeout, timeout_at};
 

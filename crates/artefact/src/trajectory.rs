@@ -50,6 +50,8 @@ pub struct Trajectory {
 pub enum StopReason {
     /// It gave an answer and called no tool.
     Answered,
+    /// The same, but its text was cut at the most tokens that it may have.
+    Length,
     /// It called the tool that hands in an answer.
     Submitted,
     MaxTurns,
@@ -67,6 +69,7 @@ impl StopReason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Answered => "answered",
+            Self::Length => "length",
             Self::Submitted => "submitted",
             Self::MaxTurns => "max_turns",
             Self::MaxToolCalls => "max_tool_calls",

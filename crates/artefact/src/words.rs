@@ -8,6 +8,7 @@ use crate::trajectory::{Form, Hit, Scan, StopReason};
 pub fn stop(reason: StopReason) -> &'static str {
     match reason {
         StopReason::Answered => "it answered",
+        StopReason::Length => "its answer was cut at the most tokens that it may have",
         StopReason::Submitted => "it handed its answer in",
         StopReason::MaxTurns => "it had no turns left",
         StopReason::MaxToolCalls => "it had no tool calls left",

@@ -113,6 +113,9 @@ pub trait AttemptLog: Sync {
     fn attempt(&self, attempt: &Attempt);
 }
 
+/// The `finish_reason` of an answer that was cut at the most tokens that it may have.
+pub const CUT: &str = "length";
+
 /// What came of a question, and is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]

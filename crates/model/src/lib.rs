@@ -24,7 +24,7 @@ pub mod secret;
 mod transport;
 mod wire;
 
-pub use ask::{Ask, Asked, Asking, AttemptLog, Blob, File, Hint, Model, Reply, Request, Stop, Turn};
+pub use ask::{Ask, Asked, Asking, AttemptLog, Blob, CUT, File, Hint, Model, Reply, Request, Stop, Turn};
 pub use build::{BuildError, BuildModel, SeedUse, Surroundings, check_params, seed_use};
 pub use class::Class;
 pub use recorded::Recorded;

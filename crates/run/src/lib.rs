@@ -33,6 +33,7 @@ mod lanes;
 pub mod outputs;
 pub mod prompt;
 pub mod publish;
+pub mod reach;
 pub mod ready;
 mod recorded;
 pub mod rescore;

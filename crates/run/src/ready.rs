@@ -10,7 +10,7 @@ use proofmark_artefact::manifest::{
 use proofmark_artefact::path::RelPath;
 use proofmark_artefact::store::names;
 use proofmark_artefact::suite::assets::{AssetError, AssetRole, Assets};
-use proofmark_artefact::suite::config::{Api, Format, OutputKind, Runner};
+use proofmark_artefact::suite::config::{Api, OutputKind, Runner};
 use proofmark_artefact::suite::identity::run_id;
 use proofmark_artefact::suite::load::{SuiteError, SuiteFile};
 use proofmark_artefact::suite::plan::{ModelPlan, Plan, TaskPlan, ToolPlan};
@@ -27,6 +27,7 @@ use crate::attach::{self, AttachError, Attachments, CollectAttachmentsError};
 use crate::dataset::{DataContext, DatasetError, HubContext, Item, Prepared, prepare};
 use crate::judge::{Form, Judge, JudgeScorer, Judgments, JudgmentsError};
 use crate::prompt::Prompts;
+use crate::reach::{self, GoldInReach};
 use crate::scorer::{Scorer, ScorerEnv};
 
 /// What the outside world gives a run. `cli` alone looks at the environment.
@@ -144,6 +145,8 @@ pub enum ReadyError {
     Dataset(#[from] DatasetError),
     #[error(transparent)]
     Attach(#[from] AttachError),
+    #[error(transparent)]
+    GoldInReach(#[from] GoldInReach),
     #[error("the suite has no canonical form")]
     Encode(#[from] EncodeError),
     #[error("no folder above `{0}` holds the files that it names")]
@@ -207,6 +210,7 @@ impl Ready {
         let with_files = plan.tasks.iter().zip(&datasets).filter(|(task, _)| attach::names_files(task));
         let with_files = with_files.map(|(task, prepared)| (prepared, attach::has_references(task)));
         let attachments = Attachments::load(with_files, &root)?;
+        reach::check(&plan, suite_path, &root, &datasets, &attachments)?;
         let serving = plan.models.iter().map(serving).collect::<Result<_, _>>()?;
         let tools = plan.tasks.iter().map(|task| tools(&task.tools)).collect::<Result<_, _>>()?;
         let prices = plan.models.iter().map(price::of).collect();
@@ -407,11 +411,6 @@ impl Ready {
 
     pub(crate) fn has_agents(&self) -> bool {
         (0..self.plan.tasks.len()).any(|task| self.is_of_agent(task))
-    }
-
-    /// Whether the number of attempts is part of what the numbers mean.
-    pub(crate) fn discloses_votes(&self) -> bool {
-        self.has_agents() || self.plan.tasks.iter().any(|task| task.dataset.format == Format::Gaia)
     }
 
     /// Whether a question leaves nothing on this machine but in the run directory.

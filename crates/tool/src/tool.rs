@@ -84,6 +84,8 @@ pub enum Failure {
     TooLarge,
     /// The network, the server or the program behind the tool failed.
     Unavailable,
+    /// Nobody tried: the attempt was over before its turn came.
+    NotCarriedOut,
 }
 
 impl Failure {
@@ -96,6 +98,7 @@ impl Failure {
             Self::Timeout => "timeout",
             Self::TooLarge => "too_large",
             Self::Unavailable => "unavailable",
+            Self::NotCarriedOut => "not_carried_out",
         }
     }
 }

@@ -2,14 +2,11 @@
 //!
 //! A runner makes [`Facts`] as it goes; [`FactsReader`] makes the same ones from `records.jsonl`.
 
-use std::collections::BTreeMap;
-
 use proofmark_canon::RunId;
 
 use crate::axes::Axes;
 use crate::manifest::{Manifest, PriceEntry};
 use crate::record::{Record, Score, Status, Usage};
-use crate::suite::config::Format;
 use crate::suite::plan::Plan;
 use crate::summary::Disclosed;
 use crate::text::excerpt;
@@ -27,7 +24,7 @@ pub struct Shape {
     pub conditions: Vec<String>,
     /// The judges, and what their tokens cost.
     pub judges: Vec<(String, Option<PriceEntry>)>,
-    /// What is disclosed with the numbers.
+    /// What is disclosed with the numbers. `None` for runs from before it was.
     pub disclosed: Option<Disclosed>,
 }
 
@@ -58,11 +55,10 @@ impl Shape {
             prices,
             conditions: plan.conditions.iter().map(|condition| condition.id.clone()).collect(),
             judges: plan.judges.iter().map(|judge| judge.id.clone()).zip(judge_prices).collect(),
-            disclosed: disclosed(
-                plan.tasks.iter().any(|task| task.solver.is_some() || task.dataset.format == Format::Gaia),
-                plan.sampling.voting_attempts,
-                plan.tasks.iter().map(|task| (task.id.clone(), task.dataset.split.clone())).collect(),
-            ),
+            disclosed: Some(Disclosed {
+                splits: plan.tasks.iter().map(|task| (task.id.clone(), task.dataset.split.clone())).collect(),
+                voting_attempts: plan.sampling.voting_attempts,
+            }),
         }
     }
 
@@ -76,20 +72,13 @@ impl Shape {
             prices: manifest.models.iter().map(|model| model.price.clone()).collect(),
             conditions: manifest.conditions.requested.clone(),
             judges: manifest.judges.iter().map(|judge| (judge.id.clone(), judge.price.clone())).collect(),
-            disclosed: disclosed(
-                manifest.tasks.iter().any(|task| task.agent.is_some())
-                    || manifest.datasets.iter().any(|dataset| dataset.format == Format::Gaia.as_str()),
-                manifest.sampling.voting_attempts.unwrap_or(1),
-                manifest.datasets.iter().map(|dataset| (dataset.task.clone(), dataset.split.clone())).collect(),
-            ),
+            // A manifest that says nothing of votes is older than this, and so is its summary.
+            disclosed: manifest.sampling.voting_attempts.map(|voting_attempts| Disclosed {
+                splits: manifest.datasets.iter().map(|set| (set.task.clone(), set.split.clone())).collect(),
+                voting_attempts,
+            }),
         }
     }
-}
-
-/// Numbers of agents, of votes and of GAIA, one of whose splits is public, come with how they were had.
-fn disclosed(must_be: bool, voting_attempts: u32, splits: BTreeMap<String, Option<String>>) -> Option<Disclosed> {
-    let is_plain = !must_be && voting_attempts == 1;
-    (!is_plain).then_some(Disclosed { splits, voting_attempts })
 }
 
 /// One sample as the statistics see it. Indices are positions in the [`Shape`].

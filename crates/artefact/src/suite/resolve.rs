@@ -1,6 +1,7 @@
 //! Turns a suite as written to a plan, or says everything that is wrong with it.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use proofmark_canon::Map;
 
@@ -39,6 +40,16 @@ pub enum Only {
     Task(String),
     Model(String),
     Condition(String),
+}
+
+impl fmt::Display for Only {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Task(id) => write!(f, "task={id}"),
+            Self::Model(id) => write!(f, "model={id}"),
+            Self::Condition(id) => write!(f, "condition={id}"),
+        }
+    }
 }
 
 /// The most samples an item may have.

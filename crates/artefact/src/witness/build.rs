@@ -11,6 +11,7 @@ use super::block::{
 use super::place::Ground;
 use super::redact::Redactor;
 use crate::manifest::{AssetEntry, AssetRole, DatasetEntry, HashMode, Manifest};
+use crate::suite::solver::SandboxKind;
 use crate::summary::Summary;
 
 /// Everything that a block says, from those who know it.
@@ -166,6 +167,13 @@ pub fn build(facts: Facts<'_>) -> Block {
     }
     if !manifest.evidence.recorded {
         not_submittable.push("evidence was not recorded: there are no trajectories".to_owned());
+    }
+    for task in &manifest.tasks {
+        let tools = task.agent.iter().flat_map(|agent| &agent.tools);
+        if tools.into_iter().any(|tool| tool.sandbox == Some(SandboxKind::None)) {
+            // Nothing kept them from the gold answers.
+            not_submittable.push(format!("programs of agents ran without a sandbox at task `{}`", task.id));
+        }
     }
     Block {
         argv: first.argv,
@@ -331,8 +339,12 @@ fn models(
 
 #[cfg(test)]
 mod tests {
+    use proofmark_canon::Map;
+
     use super::super::testing::{block, block_of, ground, invocation, run};
     use super::*;
+    use crate::manifest::{AgentEntry, ToolEntry};
+    use crate::suite::solver::Protocol;
 
     #[test]
     fn a_command_line_is_kept_without_secrets_and_without_other_peoples_folders() {
@@ -387,6 +399,16 @@ mod tests {
         manifest.evidence.recorded = true;
         let with = block_of(&manifest, &summary, &["proofmark"]);
         assert!(with.submittable && with.not_submittable.is_empty());
+        let tool = ToolEntry {
+            description: String::new(),
+            name: "bash".to_owned(),
+            parameters: Map::new(),
+            sandbox: Some(SandboxKind::None),
+            server: None,
+        };
+        manifest.tasks[0].agent = Some(AgentEntry { protocol: Protocol::Native, tools: vec![tool] });
+        let unconfined = block_of(&manifest, &summary, &["proofmark"]);
+        assert!(!unconfined.submittable && unconfined.not_submittable[0].contains("without a sandbox"));
     }
 
     #[test]

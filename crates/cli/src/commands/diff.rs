@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use proofmark_artefact::diff::format::{self, Palette, TextStyle};
-use proofmark_artefact::diff::{Gate, Gates, Keep, Options, diff, gate};
+use proofmark_artefact::diff::{Class, Comparison, Gate, Gates, Keep, Options, Trajectories, diff, gate};
 use proofmark_artefact::store::RunDir;
 use proofmark_artefact::yaml::suggest;
 
@@ -34,7 +34,27 @@ pub(crate) fn run(args: &DiffArgs, settings: &Settings) -> Result<Exit, Failure>
         DiffFormat::Github => format::github(&comparison, &gates, &failures),
     };
     settings.print(&text)?;
-    Ok(if failures.is_empty() { Exit::Holds } else { Exit::DoesNotHold })
+    if !failures.is_empty() {
+        return Ok(Exit::DoesNotHold);
+    }
+    match unchecked(&comparison, &gates) {
+        Some(where_not) => {
+            let message = format!("whether trajectories changed could not be checked: {where_not}");
+            Err(Failure::new(message).hint("record them in both runs: `proofmark run --record-evidence`".to_owned()))
+        }
+        None => Ok(Exit::Holds),
+    }
+}
+
+/// Why a gate on trajectories looked at nothing. What was not compared has not passed.
+fn unchecked(comparison: &Comparison, gates: &Gates) -> Option<&'static str> {
+    let why = match comparison.trajectories {
+        Trajectories::Compared => return None,
+        Trajectories::OnlyInA => "B has none",
+        Trajectories::OnlyInB => "A has none",
+        Trajectories::NotRecorded => "neither run has any",
+    };
+    gates.fail_on.contains(&Gate::Class(Class::TrajectoryChanged)).then_some(why)
 }
 
 fn open(path: &Path) -> Result<RunDir, Failure> {

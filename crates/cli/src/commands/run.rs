@@ -422,6 +422,7 @@ pub(super) fn ready_failure(error: &ReadyError, suite: &Path) -> Failure {
     let hint = match error {
         ReadyError::Dataset(error) => error.hint(),
         ReadyError::Attach(_) => Some("rows name files relative to the suite's root (`--root`)".to_owned()),
+        ReadyError::GoldInReach(error) => Some(error.hint().to_owned()),
         ReadyError::NoRoot(_) => Some("say where the suite's files are: `--root DIR`".to_owned()),
         // What is wrong inside a file has its own hint.
         ReadyError::Asset(AssetError::Malformed { .. } | AssetError::NotText { .. }) => None,
@@ -438,6 +439,33 @@ pub(super) fn ready_failure(error: &ReadyError, suite: &Path) -> Failure {
     failure
 }
 
+/// The options without which the suite would give another run.
+fn that_make_the_run(args: &RunArgs) -> String {
+    let mut words = String::new();
+    let mut add = |word: &str| words.extend([" ", word]);
+    for only in &args.only {
+        add(&format!("--only {only}"));
+    }
+    if let Some(items) = args.max_items {
+        add(&format!("--max-items {items}"));
+    }
+    if let Some(root) = &args.root {
+        add(&format!("--root {}", root.display()));
+    }
+    if let Some(evidence) = args.record_evidence {
+        add(&format!("--record-evidence={evidence}"));
+    }
+    let flags = [
+        (args.no_strict_serialization, "--no-strict-serialization"),
+        (args.no_deterministic_artifacts, "--no-deterministic-artifacts"),
+        (args.submit_intent, "--submit-intent"),
+        (args.evidence_full_bodies, "--evidence-full-bodies"),
+        (args.allow_unsandboxed, "--allow-unsandboxed"),
+    ];
+    flags.into_iter().filter(|(is_set, _)| *is_set).for_each(|(_, flag)| add(flag));
+    words
+}
+
 fn run_failure(error: &RunError, args: &RunArgs, run_dir: &Path) -> Failure {
     let cassette = match &args.cassette {
         // Half a run on a cassette cannot be replayed.
@@ -445,7 +473,9 @@ fn run_failure(error: &RunError, args: &RunArgs, run_dir: &Path) -> Failure {
         None => String::new(),
     };
     let suite = args.suite.display();
-    let resume = || format!("go on with `proofmark run {suite} --run-dir {} --resume{cassette}`", run_dir.display());
+    let same = that_make_the_run(args);
+    let resume =
+        || format!("go on with `proofmark run {suite} --run-dir {} --resume{same}{cassette}`", run_dir.display());
     let moved = "the suite, a dataset or an asset changed since; put it back, or start anew with `--overwrite`";
     let edited = "the run directory was changed by something else; start anew with `--overwrite`";
     let hint = match error {

@@ -2,6 +2,7 @@
 
 // The attribute tells clippy that helpers here are tests too.
 #[cfg(test)]
+mod agent_edges;
 mod agents;
 #[cfg(test)]
 mod audit;

@@ -13,6 +13,8 @@
 //!     - {text: "The answer is {result}"}    # the last result of a tool, without white space around it
 //!   mali:                  # one list for each attempt, where answers are voted on
 //!     attempts: [[{text: Bamako}], [{text: Segou}]]
+//!   niger: [{text: "The capital is Nia", cut: true}]    # as if the answer had been too long
+//! fits: 20000              # bytes of a conversation with an agent; a longer one does not fit into the model
 //! ```
 
 use std::collections::BTreeMap;
@@ -25,8 +27,9 @@ use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 
 use super::{answered, input_tokens, last_user, tokens};
-use crate::ask::{Ask, Asked, Reply, Turn};
+use crate::ask::{Ask, Asked, CUT, Reply, Turn};
 use crate::build::{BuildError, BuildModel};
+use crate::class::Class;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,6 +42,8 @@ struct ScriptFile {
     default: Option<String>,
     #[serde(default)]
     agents: BTreeMap<String, Turns>,
+    #[serde(default)]
+    fits: Option<u64>,
 }
 
 /// What an agent says, by attempt and then by turn.
@@ -51,6 +56,8 @@ struct Said {
     text: String,
     #[serde(default)]
     calls: Vec<SaidCall>,
+    #[serde(default)]
+    cut: bool,
 }
 
 #[derive(Deserialize)]
@@ -110,6 +117,7 @@ pub struct Script {
     patterns: Vec<(Regex, String)>,
     default: Option<String>,
     agents: BTreeMap<String, Turns>,
+    fits: u64,
 }
 
 impl Script {
@@ -144,7 +152,8 @@ impl Script {
             })?;
             patterns.push((regex, line.answer));
         }
-        Ok(Self { answers: file.answers, patterns, default: file.default, agents: file.agents })
+        let fits = file.fits.unwrap_or(u64::MAX);
+        Ok(Self { answers: file.answers, patterns, default: file.default, agents: file.agents, fits })
     }
 
     /// Whether it answers some items by their ids, which only the harness knows.
@@ -166,6 +175,11 @@ impl Script {
 
     pub(super) fn ask(&self, ask: &Ask<'_>) -> Asked {
         let Some(Turns(attempts)) = self.agents.get(ask.hint.item_id) else { return self.reply(ask).into() };
+        let length = length(ask);
+        if length > self.fits {
+            let message = format!("the conversation has {length} bytes, and the model takes {}", self.fits);
+            return Reply::failed(Class::ContextLength, message).into();
+        }
         let turns = &attempts[ask.hint.attempt as usize % attempts.len()];
         let nth = ask.request.turns.iter().filter(|turn| matches!(turn, Turn::Model { .. })).count();
         let said = &turns[nth.min(turns.len() - 1)];
@@ -188,7 +202,12 @@ impl Script {
         let written = calls.iter().map(|(_, call)| tokens(&call.arguments.to_plain_text())).sum::<u64>();
         let usage = Usage { input_tokens: input_tokens(ask), output_tokens: tokens(&text) + written };
         let tool_calls: Vec<ToolCall> = calls.iter().map(|(_, call)| call.clone()).collect();
-        let finish_reason = if calls.is_empty() { "stop" } else { "tool_calls" }.to_owned();
+        let finish_reason = match (said.cut, calls.is_empty()) {
+            (true, _) => CUT,
+            (false, true) => "stop",
+            (false, false) => "tool_calls",
+        };
+        let finish_reason = finish_reason.to_owned();
         let output = Output { tool_calls, ..Output::of_text(text.clone()) };
         let reply = Reply::Answered { finish_reason, output, usage };
         Asked { reply, blobs: Vec::new(), next: Some(Turn::Model { text, calls, keep: None }) }
@@ -208,6 +227,16 @@ impl Script {
             usage: Usage { input_tokens: input_tokens(ask), output_tokens: 0 },
         }
     }
+}
+
+/// Bytes of everything that was said so far.
+fn length(ask: &Ask<'_>) -> u64 {
+    let messages = ask.request.messages.iter().map(|message| message.content.len());
+    let turns = ask.request.turns.iter().map(|turn| match turn {
+        Turn::Model { text, .. } | Turn::User { text } => text.len(),
+        Turn::Tool { output, .. } => output.len(),
+    });
+    messages.chain(turns).sum::<usize>() as u64
 }
 
 /// Arguments with the last result in the place of `{result}`.

@@ -3,6 +3,7 @@
 use proofmark_canon::Value;
 
 use super::output::{Answer, Heard, Spent, Trouble, Words, count, largest, last_line, parse};
+use crate::ask::CUT;
 use crate::class::Class;
 
 pub(super) fn read(text: &str) -> Heard {
@@ -38,7 +39,7 @@ pub(super) fn read(text: &str) -> Heard {
             return Heard::Report(Trouble { class: Class::Refusal, message, spent, stops: false });
         }
         Some("end_turn" | "stop_sequence") | None => "stop",
-        Some("max_tokens") => "length",
+        Some("max_tokens") => CUT,
         Some(other) => other,
     };
     match said {

@@ -21,7 +21,7 @@ use std::fmt;
 use proofmark_artefact::record::{TokenLogprob, ToolCall, Usage};
 use proofmark_canon::Value;
 
-use crate::ask::Request;
+use crate::ask::{CUT, Request};
 use crate::class::Class;
 
 pub(crate) use body::{Body, parse_reply};
@@ -142,7 +142,7 @@ impl Finish {
     pub(crate) fn as_str(&self) -> &str {
         match self {
             Self::Stop => "stop",
-            Self::Length => "length",
+            Self::Length => CUT,
             Self::ToolCalls => "tool_calls",
             Self::Filtered(_) => "content_filter",
             Self::Refused(_) => "refusal",

@@ -70,7 +70,11 @@ impl Earned {
             Some(voting) => voting.chosen.and_then(|at| self.attempts.get(at as usize)),
         };
         let text = chosen.and_then(|attempt| attempt.final_answer.clone()).unwrap_or_default();
-        let stop = chosen.and_then(|attempt| attempt.stop).map_or("no_answer", StopReason::as_str);
+        let stop = match chosen.map(|attempt| (attempt.stop, &attempt.final_answer)) {
+            // It ended by itself, with a text that holds no answer. Every other reason to stop says why there is none.
+            None | Some((None, _) | (Some(StopReason::Answered), None)) => "no_answer",
+            Some((Some(stop), _)) => stop.as_str(),
+        };
         let answered_by = chosen.or(self.attempts.last()).and_then(|attempt| attempt.answered_by.clone());
         let output = Output { answered_by, ..Output::of_text(text) };
         Reply::Answered { finish_reason: stop.to_owned(), output, usage }

@@ -15,6 +15,7 @@ mod recorded;
 mod sample;
 mod vote;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ use proofmark_artefact::suite::plan::ToolPlan;
 use proofmark_artefact::suite::solver::{OnOverflow, Protocol, SolverPlan};
 use proofmark_artefact::trajectory::{PromptRole, Step, StopReason};
 use proofmark_canon::Value;
-use proofmark_model::{Ask, AttemptLog, Class, Hint, Model, Reply, Request, Stop, Turn};
+use proofmark_model::{Ask, AttemptLog, CUT, Class, Hint, Model, Reply, Request, Stop, Turn};
 use proofmark_tool::{Call, Failure, ToolError, ToolOutput, Toolbox, Workspace};
 
 pub(crate) use earned::{Attempt, Earned, Failed};
@@ -81,6 +82,8 @@ pub(crate) struct Errand<'a> {
 const REMINDER: &str = "Go on with the task. When you are done, call the tool";
 /// Stands where a result was taken out of the conversation.
 const DROPPED: &str = "[this result was removed, because the conversation no longer fitted]";
+/// Why the calls behind the last one that was carried out were not.
+const TIME_UP: &str = "the sample's time was up";
 /// How often results are taken out of one conversation.
 const MAX_DROPS: u32 = 16;
 
@@ -165,6 +168,7 @@ impl Agent {
             Ok(end) => end?,
             Err(_) => {
                 talk.close_open_call();
+                talk.leave_pending(TIME_UP);
                 End::of(StopReason::Timeout)
             }
         };
@@ -193,16 +197,15 @@ struct Talk<'a> {
     attempt: Attempt,
     /// The call whose result is not there yet.
     open_call: Option<String>,
+    /// Calls of the last reply whose turn has not come.
+    pending: VecDeque<(String, ToolCall)>,
     drops: u32,
 }
 
 impl<'a> Talk<'a> {
     fn new(agent: &'a Agent, errand: &'a Errand<'a>) -> Self {
-        let mut steps: Vec<Step> = Vec::new();
         let mut messages: Vec<Message> = Vec::new();
         for message in errand.request.messages.iter() {
-            steps.push(Step::prompt(message.role, &message.content));
-            errand.keep(message.content.as_bytes());
             let attachments = if agent.sees_files { Vec::new() } else { message.attachments.clone() };
             messages.push(Message { attachments, ..Message::new(message.role, message.content.clone()) });
         }
@@ -211,8 +214,12 @@ impl<'a> Talk<'a> {
             let role = proofmark_artefact::record::Role::System;
             let at = messages.iter().take_while(|message| message.role == role).count();
             messages.insert(at, Message::new(role, text.clone()));
-            steps.push(Step::prompt(role, text));
-            errand.keep(text.as_bytes());
+        }
+        // In the order in which the model sees them.
+        let mut steps = Vec::with_capacity(messages.len());
+        for message in &messages {
+            steps.push(Step::prompt(message.role, &message.content));
+            errand.keep(message.content.as_bytes());
         }
         let request = Request {
             messages: messages.into(),
@@ -223,7 +230,7 @@ impl<'a> Talk<'a> {
             seed: errand.request.seed,
         };
         let attempt = Attempt { steps, ..Attempt::default() };
-        Self { agent, errand, request, attempt, open_call: None, drops: 0 }
+        Self { agent, errand, request, attempt, open_call: None, pending: VecDeque::new(), drops: 0 }
     }
 
     async fn go_on(&mut self) -> Result<End, Stop> {
@@ -242,8 +249,8 @@ impl<'a> Talk<'a> {
             let ask = Ask { request: &self.request, hint: self.errand.hint, log: self.errand.log };
             let asked = self.errand.model.ask(ask).await?;
             self.attempt.add_usage(asked.reply.usage());
-            let (output, usage) = match asked.reply {
-                Reply::Answered { output, usage, .. } => (output, usage),
+            let (output, usage, finish_reason) = match asked.reply {
+                Reply::Answered { output, usage, finish_reason } => (output, usage, finish_reason),
                 Reply::Failed { class, message, status, .. } => {
                     if class == Class::ContextLength.as_str() {
                         if self.agent.on_overflow == OnOverflow::DropResults && self.drop_results() {
@@ -257,7 +264,11 @@ impl<'a> Talk<'a> {
             };
             self.attempt.turns += 1;
             let (text, calls) = self.said(output, usage, asked.next);
-            if let Some(end) = self.carry_out(&text, calls).await {
+            let end = match calls.is_empty() {
+                true => self.answered(&text, finish_reason == CUT),
+                false => self.carry_out(calls).await,
+            };
+            if let Some(end) = end {
                 return Ok(end);
             }
         }
@@ -283,40 +294,47 @@ impl<'a> Talk<'a> {
         (text, calls)
     }
 
-    /// Carries out calls one after the other, in the model's order: two of them may write the same file.
-    async fn carry_out(&mut self, text: &str, calls: Vec<(String, ToolCall)>) -> Option<End> {
-        if calls.is_empty() {
-            return match self.agent.answer.in_text(text) {
-                Ok(answer) => Some(End { stop: StopReason::Answered, answer: Some(answer), failed: None }),
-                Err(answer::NotThere::Wanted(tool)) => {
-                    if self.attempt.turns >= self.agent.limits.turns {
-                        return Some(End::of(StopReason::MaxTurns));
-                    }
-                    self.say(format!("{REMINDER} `{tool}`."));
-                    None
+    /// Looks for the final answer in a text that came without a call.
+    fn answered(&mut self, text: &str, is_cut: bool) -> Option<End> {
+        let stop = if is_cut { StopReason::Length } else { StopReason::Answered };
+        match self.agent.answer.in_text(text) {
+            Ok(answer) => Some(End { stop, answer: Some(answer), failed: None }),
+            Err(answer::NotThere::Wanted(tool)) => {
+                if self.attempt.turns >= self.agent.limits.turns {
+                    return Some(End::of(StopReason::MaxTurns));
                 }
-                Err(why) => {
-                    self.attempt.no_answer = Some(why.to_string());
-                    Some(End::of(StopReason::Answered))
-                }
-            };
+                self.say(format!("{REMINDER} `{tool}`."));
+                None
+            }
+            Err(why) => {
+                self.attempt.no_answer = Some(why.to_string());
+                Some(End::of(stop))
+            }
         }
+    }
+
+    /// Carries out calls one after the other, in the model's order: two of them may write the same file.
+    async fn carry_out(&mut self, calls: Vec<(String, ToolCall)>) -> Option<End> {
+        self.pending = calls.into();
         let mut results = Vec::new();
-        for (id, call) in calls {
-            self.attempt.note_call(&call);
-            if self.attempt.tool_calls > self.agent.limits.tool_calls {
-                let message = format!("not carried out: at most {} calls are allowed", self.agent.limits.tool_calls);
-                self.note_result(&call.name, ToolError::new(Failure::Refused, message).into());
+        loop {
+            let most = self.agent.limits.tool_calls;
+            if !self.pending.is_empty() && self.attempt.tool_calls >= most {
+                self.leave_pending(&format!("at most {most} calls are allowed"));
                 return Some(End::of(StopReason::MaxToolCalls));
             }
+            let Some((id, call)) = self.pending.pop_front() else { break };
+            self.note_call(&call);
             self.open_call = Some(call.name.clone());
             let returned = self.call(&call).await;
             self.open_call = None;
             let (output, is_error) = self.note_result(&call.name, returned);
             if self.errand.recorded.as_ref().is_some_and(|recorded| recorded.is_over(self.attempt.turns)) {
+                self.leave_pending(TIME_UP);
                 return Some(End::of(StopReason::Timeout));
             }
             if !is_error && let Some(answer) = self.agent.answer.in_call(&call) {
+                self.leave_pending("an answer had been handed in");
                 return Some(End { stop: StopReason::Submitted, answer: Some(answer), failed: None });
             }
             results.push(Turn::Tool { call_id: id, name: call.name, output, is_error });
@@ -351,6 +369,16 @@ impl<'a> Talk<'a> {
             return Err(ToolError::new(Failure::UnknownTool, message));
         };
         tool.call(Call { args: &call.arguments, workspace: self.errand.workspace }).await
+    }
+
+    fn note_call(&mut self, call: &ToolCall) {
+        self.attempt.note_call(call);
+        // Long ones are in the step only in part.
+        if let Some(Step::ToolCall { args_truncated: true, .. }) = self.attempt.steps.last() {
+            let mut whole = Vec::new();
+            call.arguments.append_canonical(&mut whole);
+            self.errand.keep(&whole);
+        }
     }
 
     /// Notes a result; returns what the model is shown, and whether it is an error.
@@ -400,8 +428,16 @@ impl<'a> Talk<'a> {
     /// A call that was under way when the time was up has a result too.
     fn close_open_call(&mut self) {
         if let Some(name) = self.open_call.take() {
-            let message = "the sample's time was up";
-            self.note_result(&name, ToolError::new(Failure::Timeout, message).into());
+            self.note_result(&name, ToolError::new(Failure::Timeout, TIME_UP).into());
+        }
+    }
+
+    /// Notes the calls that nobody carries out any more: the model made them.
+    fn leave_pending(&mut self, why: &str) {
+        for (_, call) in std::mem::take(&mut self.pending) {
+            self.note_call(&call);
+            let error = ToolError::new(Failure::NotCarriedOut, format!("not carried out: {why}"));
+            self.note_result(&call.name, error.into());
         }
     }
 

@@ -15,7 +15,7 @@ use proofmark_artefact::store::{Bodies, Lines, MAX_LINE, names};
 use proofmark_artefact::suite::solver::MAX_OUTPUT;
 use proofmark_artefact::trajectory::{Step, StopReason, Trajectory};
 use proofmark_canon::{Digest, json};
-use proofmark_tool::ToolOutput;
+use proofmark_tool::{Failure, ToolOutput};
 
 /// The calls and results of every attempt of a run.
 #[derive(Debug)]
@@ -97,7 +97,9 @@ impl RecordedTools {
                 Step::ToolCall { .. } => call = Some(step),
                 Step::ToolResult { .. } => {
                     let returned = self.returned(&step)?;
-                    calls.extend(call.take().map(|call| (call, returned)));
+                    // What was not carried out is not asked for again.
+                    let was_made = returned.class.as_deref() != Some(Failure::NotCarriedOut.as_str());
+                    calls.extend(call.take().filter(|_| was_made).map(|call| (call, returned)));
                 }
                 Step::Prompt { .. } | Step::ModelOutput { .. } => {}
             }

@@ -5,13 +5,13 @@ use proofmark_artefact::suite::config::Tie;
 
 use super::Attempt;
 
-/// Elects the answer that most attempts gave. Attempts without an answer have no vote.
+/// Elects the answer that most attempts gave. Attempts without an answer, or with an empty one, have no vote.
 pub(crate) fn elect(attempts: &[Attempt], tie: Tie) -> Voting {
     let answers: Vec<Option<String>> = attempts.iter().map(|attempt| attempt.final_answer.clone()).collect();
     // In the order in which they were first given: how many gave it, the first and the last who did.
     let mut counts: Vec<(String, u32, usize, usize)> = Vec::new();
     for (at, answer) in answers.iter().enumerate() {
-        let Some(answer) = answer.as_deref().map(compared) else { continue };
+        let Some(answer) = answer.as_deref().map(compared).filter(|answer| !answer.is_empty()) else { continue };
         match counts.iter_mut().find(|(known, ..)| *known == answer) {
             Some((_, votes, _, last)) => {
                 *votes += 1;
@@ -68,6 +68,7 @@ mod tests {
     #[test]
     fn attempts_without_an_answer_elect_nobody() {
         assert_eq!(voted(&[None, None], Tie::First), (None, VotingRule::NoAnswers, 0));
+        assert_eq!(voted(&[Some("a"), Some(""), Some(" ")], Tie::Last), (Some(0), VotingRule::Majority, 1));
         assert_eq!(voted(&[], Tie::Last), (None, VotingRule::NoAnswers, 0));
     }
 }

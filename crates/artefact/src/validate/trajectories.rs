@@ -6,10 +6,11 @@ use super::finding::{Findings, Place, quote};
 use super::record::{Line, check_form, report_too_long};
 use super::{ValidateError, codes, files, io_error};
 use crate::manifest::Manifest;
-use crate::record::Record;
+use crate::record::{Record, Role};
 use crate::store::names::{RECORDS, TRAJECTORIES};
 use crate::store::{LineError, Lines};
-use crate::trajectory::{Step, Trajectory};
+use crate::suite::solver::Protocol;
+use crate::trajectory::{PromptRole, Step, Trajectory};
 
 pub(super) fn check_trajectories(
     dir: &Path,
@@ -153,7 +154,7 @@ impl Attempts {
                 format!("final_answer is {found}, but the record says that this attempt answered {}", show(answer))
             });
         }
-        check_prompts(place, trajectory, &self.record, findings);
+        check_prompts(place, manifest, trajectory, &self.record, findings);
         self.seen += 1;
         self.turns += u64::from(trajectory.turns);
         self.tokens.0 += trajectory.usage.input_tokens;
@@ -222,7 +223,7 @@ fn check_trajectory(line: u64, manifest: &Manifest, trajectory: &Trajectory, rec
             )
         });
     }
-    check_prompts(place, trajectory, record, findings);
+    check_prompts(place, manifest, trajectory, record, findings);
     if trajectory.stop.is_none() {
         check_output(place, trajectory, record, findings);
     }
@@ -251,8 +252,22 @@ fn check_identity(
     }
 }
 
-fn check_prompts(place: Place<'_>, trajectory: &Trajectory, record: &Record, findings: &mut Findings) {
-    for (at, message) in record.input.messages.iter().enumerate() {
+fn check_prompts(
+    place: Place<'_>,
+    manifest: &Manifest,
+    trajectory: &Trajectory,
+    record: &Record,
+    findings: &mut Findings,
+) {
+    let messages = &record.input.messages;
+    // The text protocol explains itself behind the suite's own system prompts. The record does not hold that.
+    let systems = messages.iter().take_while(|message| message.role == Role::System).count();
+    let task = manifest.tasks.iter().find(|task| task.id == record.task);
+    let is_text = task.and_then(|task| task.agent.as_ref()).is_some_and(|agent| agent.protocol == Protocol::Text);
+    let explains = is_text
+        && matches!(trajectory.steps.get(systems), Some(Step::Prompt { role, .. }) if *role == PromptRole::System);
+    for (at, message) in messages.iter().enumerate() {
+        let at = at + usize::from(explains && at >= systems);
         let expected = Step::prompt(message.role, &message.content);
         if trajectory.steps.get(at) != Some(&expected) {
             findings.push(codes::PROMPT_STEP, place, || {

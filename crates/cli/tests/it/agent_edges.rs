@@ -13,7 +13,6 @@ fn agent(solver: &str, script: &str) -> TestEnv {
         format!(
             r#"name: edges
 models: [{{id: script, model: "offline:scripted", params: {{file: script.yaml}}}}]
-evidence: {{record: true, full_bodies: true}}
 tasks:
   - id: t
     dataset: {{format: jsonl, path: data.jsonl, id: id}}
@@ -29,7 +28,7 @@ tasks:
 
 /// Runs it, makes it again from what was recorded, and returns the trajectory and the record.
 fn ran(env: &TestEnv) -> (Value, Value) {
-    env.run(&["run", "suite.yaml", "--run-dir", "run"]).expect(0);
+    env.run(&["run", "suite.yaml", "--run-dir", "run", "--record-evidence", "--evidence-full-bodies"]).expect(0);
     env.run(&["validate", "run"]).expect(0);
     env.run(&["verify", "run", "--reexecute"]).expect(0).says(&["reached: rung 4 of 5"]);
     (json_lines(env, "run/trajectories.jsonl")[0].clone(), json_lines(env, "run/records.jsonl")[0].clone())

@@ -30,7 +30,7 @@ pub struct Summary {
     pub name: String,
     #[schemars(with = "String")]
     pub run_id: RunId,
-    /// What must be disclosed with the numbers.
+    /// What must be disclosed with the numbers; absent when there were no agents, no votes, no GAIA and no named split.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<Disclosed>,
     pub schema_version: u32,

@@ -154,6 +154,10 @@ impl Reply {
         }
     }
 
+    pub fn is_answer(&self) -> bool {
+        matches!(self, Self::Answered { .. })
+    }
+
     pub fn usage(&self) -> Usage {
         match self {
             Self::Answered { usage, .. } | Self::Failed { usage, .. } => *usage,

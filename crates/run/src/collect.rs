@@ -214,6 +214,7 @@ impl Collector {
             let io_error = |source| CollectError::Io { path: self.dir.join(names::WORK).join(names::JOURNAL), source };
             self.journal.sync().map_err(io_error)?;
             for finished in batch.drain(..) {
+                self.watch(&finished);
                 self.waiting.put(finished)?;
             }
             while let Some(finished) = self.waiting.take_next()? {
@@ -232,6 +233,17 @@ impl Collector {
             summary: self.aggregator.finish(),
             selection: self.selector.map(Selector::finish),
         })
+    }
+
+    /// What people who watch the run are told, in the order in which samples come: one that is late must not hide what
+    /// was spent on the others.
+    fn watch(&mut self, finished: &Finished) {
+        self.progress.done += 1;
+        self.progress.tokens += finished.usage.input_tokens + finished.usage.output_tokens;
+        if let Some(price) = &self.prices[finished.model] {
+            self.progress.cost_usd += price.cost(finished.usage);
+        }
+        self.progress.errors += u64::from(finished.status != Status::Success);
     }
 
     fn count(&mut self, finished: &Finished) -> Result<(), CollectError> {
@@ -258,12 +270,6 @@ impl Collector {
             file.write_all(&finished.judgments).map_err(io_error(names::JUDGMENTS))?;
         }
         *self.status_counts.entry(finished.status).or_default() += 1;
-        self.progress.done += 1;
-        self.progress.tokens += finished.usage.input_tokens + finished.usage.output_tokens;
-        if let Some(price) = &self.prices[finished.model] {
-            self.progress.cost_usd += price.cost(finished.usage);
-        }
-        self.progress.errors += u64::from(finished.status != Status::Success);
         self.effective[finished.condition] |= !finished.verdicts.is_empty();
         self.aggregator.push(&Facts {
             task: finished.task,

@@ -443,11 +443,19 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
             return Err(JournalError::OtherInput { key, ordinal, recorded, actual: fingerprint }.into());
         }
         let unit = Unit { journalled: None, ..unit };
-        shared.purse.note(unit.model, journalled.reply.usage());
+        shared.purse.note(unit.model, journalled.reply.usage(), journalled.reply.is_answer());
         return finish(shared, &unit, key, &request, fingerprint, journalled.came(), stop).await;
     }
     let (done, samples) = (0, 0);
-    let open = shared.purse.open().map_err(|spent| RunError::Budget { spent, done, samples })?;
+    // It stays open until the answer is judged, too.
+    let _open = tokio::select! {
+        biased;
+        open = shared.purse.open(unit.model) => open.map_err(|spent| RunError::Budget { spent, done, samples })?,
+        _ = stop.changed() => return Ok(None),
+    };
+    if shared.has_failed() {
+        return Ok(None);
+    }
     let mut request = request;
     let files = unit.work.files(ready)?;
     let hint = unit.hint(&key);
@@ -488,8 +496,7 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
         let hint = Some("check the address and whether the server is up".to_owned());
         return Err(stopped(Stop { message: message.clone(), hint }));
     }
-    shared.purse.note(unit.model, reply.usage());
-    drop(open);
+    shared.purse.note(unit.model, reply.usage(), reply.is_answer());
     // Journalled before it is scored: an answer that came is never asked for again.
     let entry = Entry { earned, fingerprint, ordinal: unit.ordinal, reply };
     shared.journal.append(&entry).await.map_err(RunError::Append)?;

@@ -232,7 +232,7 @@ pub fn draft_manifest(ready: &Ready, version: &str, platform: &Platform) -> Mani
             n: plan.sampling.n,
             seed: plan.seed,
             temperature: plan.sampling.temperature,
-            voting_attempts: Some(plan.sampling.voting_attempts),
+            voting_attempts: plan.discloses().then_some(plan.sampling.voting_attempts),
         },
         schema_version: MANIFEST_SCHEMA,
         status_counts: BTreeMap::new(),

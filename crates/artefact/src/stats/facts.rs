@@ -24,7 +24,7 @@ pub struct Shape {
     pub conditions: Vec<String>,
     /// The judges, and what their tokens cost.
     pub judges: Vec<(String, Option<PriceEntry>)>,
-    /// What is disclosed with the numbers. `None` for runs from before it was.
+    /// What is disclosed with the numbers.
     pub disclosed: Option<Disclosed>,
 }
 
@@ -55,7 +55,7 @@ impl Shape {
             prices,
             conditions: plan.conditions.iter().map(|condition| condition.id.clone()).collect(),
             judges: plan.judges.iter().map(|judge| judge.id.clone()).zip(judge_prices).collect(),
-            disclosed: Some(Disclosed {
+            disclosed: plan.discloses().then(|| Disclosed {
                 splits: plan.tasks.iter().map(|task| (task.id.clone(), task.dataset.split.clone())).collect(),
                 voting_attempts: plan.sampling.voting_attempts,
             }),
@@ -72,7 +72,7 @@ impl Shape {
             prices: manifest.models.iter().map(|model| model.price.clone()).collect(),
             conditions: manifest.conditions.requested.clone(),
             judges: manifest.judges.iter().map(|judge| (judge.id.clone(), judge.price.clone())).collect(),
-            // A manifest that says nothing of votes is older than this, and so is its summary.
+            // Its manifest says it where the summary does.
             disclosed: manifest.sampling.voting_attempts.map(|voting_attempts| Disclosed {
                 splits: manifest.datasets.iter().map(|set| (set.task.clone(), set.split.clone())).collect(),
                 voting_attempts,

@@ -45,6 +45,17 @@ pub struct Plan {
     pub audit: Option<PolicyConfig>,
 }
 
+impl Plan {
+    /// Whether its numbers come with how they were had: those of agents and of votes, those of GAIA, one of whose splits is
+    /// public, and those of any dataset whose split is named.
+    pub fn discloses(&self) -> bool {
+        let must_be = |task: &TaskPlan| {
+            task.solver.is_some() || task.dataset.format == Format::Gaia || task.dataset.split.is_some()
+        };
+        self.sampling.voting_attempts > 1 || self.tasks.iter().any(must_be)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SamplingPlan {
     pub n: u32,

@@ -72,7 +72,7 @@ impl Desk for RunDesk<'_> {
     fn ask<'a>(&'a self, judge: usize, request: &'a Request, hint: Hint<'a>) -> Asking<'a> {
         Box::pin(async move {
             let asked = self.judges[judge].model.ask(Ask { request, hint, log: self.log }).await?;
-            self.purse.note(self.models + judge, asked.reply.usage());
+            self.purse.note_judge(self.models + judge, asked.reply.usage());
             Ok(asked)
         })
     }
@@ -179,7 +179,7 @@ impl Desk for FreshDesk<'_> {
     fn ask<'a>(&'a self, judge: usize, request: &'a Request, hint: Hint<'a>) -> Asking<'a> {
         Box::pin(async move {
             let asked = self.judges[judge].model.ask(Ask { request, hint, log: self.log }).await?;
-            self.purse.note(self.models + judge, asked.reply.usage());
+            self.purse.note_judge(self.models + judge, asked.reply.usage());
             Ok(asked)
         })
     }

@@ -209,7 +209,7 @@ async fn ask_units(
     mut recorded: BTreeMap<u64, Record>,
     how: &Live<'_>,
 ) -> Result<Compared, String> {
-    let purse = Arc::new(Purse::new(how.budget, ready.prices.clone()));
+    let purse = Arc::new(Purse::new(how.budget, ready.prices.iter().chain(&ready.judge_prices).cloned().collect()));
     let places = Arc::new(Semaphore::new(AT_ONCE));
     let scratch: Arc<Path> = how.scratch.into();
     let commands = how.commands;
@@ -268,7 +268,8 @@ async fn ask_one(
     scratch: &Path,
     commands: Commands,
 ) -> Result<Asked, String> {
-    let open = match purse.open() {
+    // It stays open until the answer is judged, too.
+    let _open = match purse.open(unit.model).await {
         Ok(open) => open,
         Err(spent) => return Ok(Asked::Spent(spent)),
     };
@@ -290,8 +291,7 @@ async fn ask_one(
             asked.reply.into()
         }
     };
-    purse.note(unit.model, came.reply.usage());
-    drop(open);
+    purse.note(unit.model, came.reply.usage(), came.reply.is_answer());
     let programs = match commands {
         Commands::Run => Programs::Run,
         Commands::Refuse => Programs::Recorded(&record),

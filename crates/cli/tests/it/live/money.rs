@@ -40,13 +40,13 @@ fn limits_on_cost_and_tokens_stop_cleanly_and_the_run_can_be_resumed() {
         let env = env();
         questions(&env, 400);
         suite(&env, PRICED, "");
-        let run = ["run", "suite.yaml", "--run-dir", "run", "--concurrency", "4"];
+        let run = ["run", "suite.yaml", "--run-dir", "run"];
         let stopped = call_live(&env, &server, &[&run[..], &[limit, most]].concat()).run();
         assert_eq!(stopped.code, 2, "{}", stopped.stderr);
         assert!(stopped.stderr.contains("are spent") && stopped.stderr.contains("--resume"), "{}", stopped.stderr);
         let asked = server.stats().requests;
-        // Two tokens in and two out for each question: 2.2 cents.
-        assert!((20..=52).contains(&asked), "{limit}: {asked}");
+        // Two tokens in and two out for each question: 2.2 cents. Many are asked at once, and none too many.
+        assert_eq!(asked, if limit == "--max-cost" { 45 } else { 50 }, "{limit}");
         assert!(!env.path("run/manifest.json").exists());
         let ran = call_live(&env, &server, &[&run[..], &["--resume"]].concat()).run();
         assert_eq!(ran.code, 0, "{}", ran.stderr);

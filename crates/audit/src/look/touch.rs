@@ -32,12 +32,28 @@ const MAX_WHAT: usize = 200;
 /// A word of a search is no path, so that a search for road graders is none. What only running a command would tell is
 /// not seen.
 pub fn touches(tool: &str, args: &Value, forbidden: &Forbidden) -> Option<Touch> {
+    touches_of(tool, &[("", args)], forbidden)
+}
+
+/// The same for arguments that stand in several members of a step.
+pub fn touches_of(tool: &str, args: &[(&str, &Value)], forbidden: &Forbidden) -> Option<Touch> {
     if let Some(place) = tool_place(tool) {
         return Some(Touch { place, what: cut(tool), is_hidden: false });
     }
-    let mut texts = Vec::new();
-    collect(args, "", &mut texts);
-    texts.iter().find_map(|(key, text)| look(text, kind(tool, key, text, args), forbidden))
+    for (member, value) in args {
+        let mut texts = Vec::new();
+        collect(value, member, &mut texts);
+        // Beside a program that is run, such a member is what it runs.
+        let is_run = matches!(*member, "content" | "text" | "head" | "body" | "raw") && value.as_str().is_some();
+        let found = texts.iter().find_map(|(key, text)| {
+            let as_run = || is_run.then(|| kind(tool, "", text, value)).filter(|kind| *kind >= Kind::Shell);
+            look(text, kind(tool, key, text, value), forbidden).or_else(|| look(text, as_run()?, forbidden))
+        });
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
 }
 
 /// Tools that are named for what no agent is to touch.
@@ -100,7 +116,7 @@ fn bounded(text: &str) -> String {
 }
 
 /// How a text of a call is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     /// For people or search engines: only what looks like a path counts.
     Prose,

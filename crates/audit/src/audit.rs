@@ -18,7 +18,7 @@ use crate::error::AuditError;
 use crate::input::Inputs;
 use crate::input::gold::{Gold, load_gold};
 use crate::input::metadata::{Metadata, load_metadata};
-use crate::input::own::{load_run, marks_of, stopped_at, tools_of};
+use crate::input::own::{load_run, marks_of, places_of, stopped_at, tools_of};
 use crate::input::results::load_results;
 use crate::kept::Reveal;
 use crate::look::{Forbidden, Marks, Place};
@@ -79,6 +79,9 @@ pub fn audit_run(dir: &Path, options: &Options, rescored: Option<&Rescored>) -> 
         if let Some(path) = dataset.path.as_deref().filter(|path| path.contains('.')) {
             forbidden.add(Place::Gold, path);
         }
+    }
+    for (place, path) in places_of(&dir) {
+        forbidden.add(place, &path);
     }
     let tools = tools_of(manifest);
     let lens = Lens {

@@ -141,6 +141,8 @@ pub struct TaskFacts {
     pub level: Option<u64>,
     /// Whether not all items had to be asked.
     pub is_part: bool,
+    /// Tools of an agent of ours that ran without a sandbox.
+    pub unconfined: Vec<String>,
 }
 
 /// A number that somebody claims.

@@ -26,6 +26,12 @@ pub struct Sample {
     pub latency_ms: Option<f64>,
     /// How many attempts the result itself owns up to.
     pub attempts: Option<u64>,
+    /// Turns and tokens that are no counts, in their own words.
+    pub not_counts: Vec<String>,
+    /// The same of attempts.
+    pub not_attempts: Option<String>,
+    /// The same of the latency.
+    pub not_latency: Option<String>,
     /// Its line, or its place in a list, from 1.
     pub number: u64,
     /// The provider's own name of the request behind the answer.
@@ -151,7 +157,8 @@ pub struct Claim {
     /// Such as `metadata.pass_rate`.
     pub place: String,
     pub kind: ClaimKind,
-    pub value: f64,
+    /// In its own words when it is no number.
+    pub value: Result<f64, String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

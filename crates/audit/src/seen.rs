@@ -36,6 +36,16 @@ pub struct Seen {
     pub output_tokens: Option<u64>,
     /// A step's own tokens cannot be right for what it says.
     pub token_mismatch: Option<String>,
+    /// Tokens of all calls of the model together; `None` where one does not count.
+    pub step_tokens: Option<u64>,
+    /// Tokens of the call with most of them.
+    pub most_tokens: u64,
+    /// Turns or tokens that are no counts, in their own words.
+    pub not_count: Option<String>,
+    /// How many attempts a trajectory owns up to.
+    pub attempts: u64,
+    /// Attempts that are no count, in their own words.
+    pub not_attempts: Option<String>,
     /// Whether every trajectory showed all that the check looks for.
     pub leak: Sight,
     pub oracle: Sight,
@@ -113,6 +123,14 @@ impl Found {
             (old, new) => old.or(new),
         };
         seen.token_mismatch = seen.token_mismatch.take().or(new.token_mismatch);
+        seen.step_tokens = match (is_first, seen.step_tokens, new.step_tokens) {
+            (true, _, new) => new,
+            (_, old, new) => old.zip(new).map(|(old, new)| old.saturating_add(new)),
+        };
+        seen.most_tokens = seen.most_tokens.max(new.most_tokens);
+        seen.not_count = seen.not_count.take().or(new.not_count);
+        seen.attempts = seen.attempts.max(new.attempts);
+        seen.not_attempts = seen.not_attempts.take().or(new.not_attempts);
     }
 }
 
@@ -138,6 +156,10 @@ pub fn look_through(lens: &Lens<'_>, at: usize, sample: &Sample, line: u64, trac
         oracle: Sight::All,
         isolation: Sight::All,
         output_tokens: trace.output_tokens,
+        step_tokens: Some(0),
+        not_count: trace.not_count.clone(),
+        attempts: trace.attempts.unwrap_or_default(),
+        not_attempts: trace.not_attempts.clone(),
         ..Seen::default()
     };
     if look.watch.is_none() {
@@ -202,9 +224,9 @@ impl<'v> Look<'_, 'v> {
                     self.lack(&[(ORACLE, CUT_PROMPT)]);
                 }
             }
-            Step::Asked { shown, said, calls, input_tokens, output_tokens, bytes } => {
+            Step::Asked { shown, said, calls, output_tokens, bytes, .. } => {
                 shown.iter().for_each(|heard| self.heard(number, heard, said));
-                self.asked(number, said, *bytes, (*input_tokens, *output_tokens));
+                self.asked(number, said, *bytes, *output_tokens);
                 if counts_said {
                     self.looked.tool_calls += calls.len() as u64;
                 }
@@ -288,15 +310,17 @@ impl<'v> Look<'_, 'v> {
         }
     }
 
-    fn asked(&mut self, number: usize, said: &[&'v str], bytes: u64, tokens: (Option<u64>, Option<u64>)) {
+    fn asked(&mut self, number: usize, said: &[&'v str], bytes: u64, tokens: Option<u64>) {
         if let Some(known) = &mut self.known {
             known.texts.extend(said);
         }
         let seen = &mut self.looked.seen;
         seen.model_calls += 1;
         seen.said_bytes += bytes;
+        seen.step_tokens = seen.step_tokens.zip(tokens).map(|(sum, tokens)| sum.saturating_add(tokens));
+        seen.most_tokens = seen.most_tokens.max(tokens.unwrap_or_default());
         if seen.token_mismatch.is_none()
-            && let Some(tokens) = tokens.1
+            && let Some(tokens) = tokens
             && !is_token_count_of(tokens, bytes)
         {
             seen.token_mismatch = Some(format!("step {number} says {bytes} bytes in {tokens} tokens"));

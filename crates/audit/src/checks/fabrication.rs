@@ -65,6 +65,11 @@ fn foreign(scene: &Scene<'_>) -> Outcome {
         outcome.coverage.of += 1;
         let is_timed = sample.latency_ms.is_some() && sample.output_tokens.is_some();
         outcome.coverage.seen += u64::from(is_timed || sample.request_id.is_some());
+        outcome.kept.extend(
+            sample.not_counts.iter().chain(&sample.not_latency).map(|words| {
+                finding(Severity::Warn, "not_a_number", sample, format!("{words}, which no provider gives"))
+            }),
+        );
         outcome.kept.extend(odd_rate(sample));
         outcome.kept.extend(other_model(sample, scene.facts.declared_model.as_deref()));
         if let Some(id) = &sample.request_id

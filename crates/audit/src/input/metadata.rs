@@ -71,7 +71,8 @@ impl Metadata {
             let (name, value) = fields::first(map, &["held_out", "heldOut", "is_held_out", "test_set"])?;
             matches!(value, Value::Bool(true)).then(|| format!("{place}.{name}"))
         });
-        task.level = task.level.or_else(|| fields::count(map, &["gaia_level", "gaiaLevel", "level"]));
+        // A list of levels is not one of them.
+        task.level = task.level.or_else(|| at(&["gaia_level", "gaiaLevel", "level"])?.as_u64());
         self.scorer = self.scorer.take().or_else(|| text(&["scorer", "scoring", "judge_rule"]));
         self.model = self.model.take().or_else(|| text(&["model"]));
         if let Some(events) = at(&["judge_cache_integrity_events"]) {

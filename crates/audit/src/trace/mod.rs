@@ -11,6 +11,7 @@ mod result;
 use proofmark_canon::{Digest, Map, Value};
 
 use crate::input::fields::{self, first};
+use crate::input::results::{attempts, not_attempts};
 
 pub use call::{Args, Call};
 pub use result::{Extent, Return};
@@ -22,6 +23,12 @@ pub struct Trace<'v> {
     pub turns: Option<u64>,
     pub output_tokens: Option<u64>,
     pub final_answer: Option<&'v str>,
+    /// How many attempts the line owns up to.
+    pub attempts: Option<u64>,
+    /// Attempts that are no count, in their own words.
+    pub not_attempts: Option<String>,
+    /// Turns or tokens that are no counts, in their own words: of the line, or of one of its steps.
+    pub not_count: Option<String>,
 }
 
 /// One thing that happened.
@@ -41,6 +48,8 @@ pub enum Step<'v> {
         input_tokens: Option<u64>,
         output_tokens: Option<u64>,
         bytes: u64,
+        /// Tokens that are no count, in their own words.
+        not_count: Option<String>,
     },
     /// A call, with its result where both are one step.
     Called {
@@ -89,8 +98,19 @@ impl<'v> Trace<'v> {
         };
         let steps = steps.iter().enumerate().map(|(at, step)| step_of(step).map_err(|why| format!("step {at}: {why}")));
         let usage = map.get("usage").and_then(Value::as_object);
+        let steps: Vec<Step<'v>> = steps.collect::<Result<_, _>>()?;
+        let not_count = {
+            let of_steps = steps.iter().find_map(|step| match step {
+                Step::Asked { not_count, .. } => not_count.clone(),
+                _ => None,
+            });
+            fields::not_a_count(map, fields::TURNS).or_else(|| not_tokens(map)).or(of_steps)
+        };
         Ok(Self {
-            steps: steps.collect::<Result<_, _>>()?,
+            attempts: attempts(map),
+            not_attempts: not_attempts(map),
+            not_count,
+            steps,
             turns: fields::count(map, fields::TURNS),
             output_tokens: fields::count(map, fields::OUTPUT_TOKENS)
                 .or_else(|| fields::count(usage?, fields::OUTPUT_TOKENS)),
@@ -229,7 +249,16 @@ fn asked(map: &Map) -> Result<Step<'_>, Misshapen> {
         said,
         calls,
         bytes,
+        not_count: not_tokens(map),
     })
+}
+
+/// What stands where tokens should be counted, in its own words.
+fn not_tokens(map: &Map) -> Option<String> {
+    let of = |map: &Map| {
+        [fields::INPUT_TOKENS, fields::OUTPUT_TOKENS].iter().find_map(|names| fields::not_a_count(map, names))
+    };
+    of(map).or_else(|| of(map.get("usage")?.as_object()?))
 }
 
 fn digest(text: &str) -> Option<Digest> {

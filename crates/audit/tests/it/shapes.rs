@@ -209,3 +209,56 @@ fn messages_are_looked_at_unless_a_step_has_shown_them() {
         check(&Run::with(&[step]), want);
     }
 }
+
+#[test]
+fn counts_that_contradict_each_other_or_are_none_do_not_pass() {
+    let honest = || Run::with(&[]);
+    let silent = |tokens: Value| {
+        Run::of(&[
+            json!({"type": "prompt", "content": QUESTION}),
+            json!({"type": "llm_call", "input": QUESTION, "output": "", "tokens_out": tokens}),
+        ])
+    };
+    let patched = |member: &str, value: Value| {
+        let mut run = honest();
+        run.result[member] = value;
+        run
+    };
+    check(&honest(), &[]);
+    check(&silent(json!(0)), &["AUD-2 no_output_tokens"]);
+    check(&silent(json!("0")), &["AUD-2 no_output_tokens"]);
+    check(&silent(json!(-5)), &["AUD-2 gap"]);
+    check(&patched("outputTokens", json!("0")), &["AUD-2 no_output_tokens"]);
+    check(&patched("outputTokens", json!("60")), &[]);
+    check(&patched("outputTokens", json!(-5)), &["AUD-2 gap", "AUD-10 not_a_number"]);
+    check(&patched("turns", json!("three")), &["AUD-2 gap", "AUD-10 not_a_number"]);
+    check(&patched("wallMs", json!("soon")), &["AUD-10 not_a_number"]);
+    let mut run = patched("outputTokens", json!(3));
+    run.trajectory["steps"][1]["tokens_out"] = json!(90_000);
+    check(&run, &["AUD-2 tokens_contradicted"]);
+    for (value, want) in [
+        (json!("50"), &["AUD-6 contradicted"][..]),
+        (json!(["a", "b"]), &["AUD-6 contradicted"]),
+        (json!("many"), &["AUD-6 not_a_count"]),
+        (json!(1), &[]),
+        (json!(null), &[]),
+    ] {
+        check(&patched("attempts", value.clone()), want);
+        check(&patched("votes", value.clone()), want);
+        let mut run = honest();
+        run.trajectory["attempts"] = value;
+        check(&run, want);
+    }
+    for (name, value, want) in [
+        ("pass_rate", json!("NaN"), &["AUD-8 claim_malformed"][..]),
+        ("pass_rate", json!("inf"), &["AUD-8 claim_malformed"]),
+        ("pass_rate", json!("0.5"), &["AUD-8 total_differs"]),
+        ("pass_rate", json!("100%"), &[]),
+        ("total_questions", json!("1"), &[]),
+        ("accuracy", json!({"level1": 1}), &[]),
+    ] {
+        let mut run = honest();
+        run.metadata[name] = value;
+        check(&run, want);
+    }
+}

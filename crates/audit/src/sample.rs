@@ -108,6 +108,10 @@ pub struct Facts {
     pub contradictions_omitted: u64,
     /// What is known of the requests to providers.
     pub requests: Option<Requests>,
+    /// When the files say that they were handed in, in milliseconds since 1970.
+    pub submitted_at: Option<i64>,
+    /// When they are audited, as far as anybody says so.
+    pub audited_at: Option<i64>,
 }
 
 /// Whose files they are.

@@ -11,7 +11,7 @@ use proofmark_canon::Value;
 use crate::kept::{Kept, Reveal, finding};
 use crate::look::{Forbidden, Grade, Marks, Plea, PleaKind, Sighting, Subject, Watch, pleas, touches_of};
 use crate::sample::{Origin, Sample};
-use crate::trace::{Args, Call, Extent, Heard, Return, Step, Trace};
+use crate::trace::{Args, Call, Extent, Heard, Return, Step, Times, Trace};
 
 /// What is the same for all trajectories.
 pub struct Lens<'a> {
@@ -46,6 +46,7 @@ pub struct Seen {
     pub attempts: u64,
     /// Attempts that are no count, in their own words.
     pub not_attempts: Option<String>,
+    pub times: Times,
     /// Whether every trajectory showed all that the check looks for.
     pub leak: Sight,
     pub oracle: Sight,
@@ -131,6 +132,7 @@ impl Found {
         seen.not_count = seen.not_count.take().or(new.not_count);
         seen.attempts = seen.attempts.max(new.attempts);
         seen.not_attempts = seen.not_attempts.take().or(new.not_attempts);
+        seen.times.join(new.times);
     }
 }
 
@@ -160,6 +162,7 @@ pub fn look_through(lens: &Lens<'_>, at: usize, sample: &Sample, line: u64, trac
         not_count: trace.not_count.clone(),
         attempts: trace.attempts.unwrap_or_default(),
         not_attempts: trace.not_attempts.clone(),
+        times: trace.times.clone(),
         ..Seen::default()
     };
     if look.watch.is_none() {

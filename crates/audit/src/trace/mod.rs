@@ -3,9 +3,10 @@
 //! Steps are read as harnesses write them: with whole contents, or as digests with the beginning in the clear. A step of
 //! a type that nobody knows is kept as such, so that no check can claim to have seen it.
 //!
-//! - [`call`] calls of tools, in steps of their own or within what the model said; [`result`] what came back.
+//! - [`call`] calls of tools, in steps of their own or within what the model said; [`result`] what came back; [`moment`] when.
 
 mod call;
+mod moment;
 mod result;
 
 use proofmark_canon::{Digest, Map, Value};
@@ -14,6 +15,7 @@ use crate::input::fields::{self, first};
 use crate::input::results::{attempts, not_attempts};
 
 pub use call::{Args, Call};
+pub use moment::{Times, moment};
 pub use result::{Extent, Return};
 
 /// A trajectory.
@@ -29,6 +31,7 @@ pub struct Trace<'v> {
     pub not_attempts: Option<String>,
     /// Turns or tokens that are no counts, in their own words: of the line, or of one of its steps.
     pub not_count: Option<String>,
+    pub times: Times,
 }
 
 /// One thing that happened.
@@ -96,6 +99,9 @@ impl<'v> Trace<'v> {
             Some((name, other)) => return Err(format!("`{name}` is {}, expected a list", other.kind())),
             None => &[],
         };
+        let mut times = Times::default();
+        let maps = steps.iter().enumerate().filter_map(|(at, step)| Some((at, step.as_object()?)));
+        maps.for_each(|(at, step)| times.take(at, step));
         let steps = steps.iter().enumerate().map(|(at, step)| step_of(step).map_err(|why| format!("step {at}: {why}")));
         let usage = map.get("usage").and_then(Value::as_object);
         let steps: Vec<Step<'v>> = steps.collect::<Result<_, _>>()?;
@@ -110,6 +116,7 @@ impl<'v> Trace<'v> {
             attempts: attempts(map),
             not_attempts: not_attempts(map),
             not_count,
+            times,
             steps,
             turns: fields::count(map, fields::TURNS),
             output_tokens: fields::count(map, fields::OUTPUT_TOKENS)

@@ -262,3 +262,23 @@ fn counts_that_contradict_each_other_or_are_none_do_not_pass() {
         check(&run, want);
     }
 }
+
+#[test]
+fn moments_run_forward_and_the_revision_is_recorded() {
+    let times = |first: Value, second: Value| {
+        let mut run = Run::with(&[]);
+        run.trajectory["steps"][0]["timestamp"] = first;
+        run.trajectory["steps"][1]["timestamp"] = second;
+        run
+    };
+    check(&times(json!("2026-07-03T10:00:00Z"), json!("2026-07-03T10:00:05Z")), &[]);
+    check(&times(json!("2026-07-03T10:00:05Z"), json!("2026-07-03T10:00:00Z")), &[]);
+    check(&times(json!("2026-07-03T10:00:00Z"), json!("2026-07-03T09:00:00Z")), &["AUD-10 time_runs_backwards"]);
+    check(&times(json!(1_783_072_800), json!(1_799_072_800)), &["AUD-10 implausible_span"]);
+    let mut late = times(json!("2026-07-03T10:00:00Z"), json!("2026-07-03T10:00:05Z"));
+    late.metadata["submitted_at"] = json!("2026-06-01T00:00:00Z");
+    check(&late, &["AUD-10 after_submission"]);
+    let mut run = Run::with(&[]);
+    run.metadata["dataset_revision"] = json!(null);
+    check(&run, &["AUD-7 revision_not_recorded"]);
+}

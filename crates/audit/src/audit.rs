@@ -18,7 +18,7 @@ use crate::error::AuditError;
 use crate::input::Inputs;
 use crate::input::gold::{Gold, load_gold};
 use crate::input::metadata::{Metadata, load_metadata};
-use crate::input::own::{load_run, marks_of, stopped_at, tools_of};
+use crate::input::own::{load_run, marks_of, places_of, stopped_at, tools_of};
 use crate::input::results::load_results;
 use crate::kept::Reveal;
 use crate::look::{Forbidden, Marks, Place};
@@ -27,7 +27,7 @@ use crate::report::report;
 use crate::rule::Rule;
 use crate::sample::{Facts, Origin};
 use crate::seen::{Found, Lens, Looked, Seen, look_through};
-use crate::trace::{Trace, ids_of};
+use crate::trace::{Trace, ids_of, moment};
 use crate::walk::walk;
 
 /// How to audit.
@@ -80,6 +80,9 @@ pub fn audit_run(dir: &Path, options: &Options, rescored: Option<&Rescored>) -> 
             forbidden.add(Place::Gold, path);
         }
     }
+    for (place, path) in places_of(&dir) {
+        forbidden.add(place, &path);
+    }
     let tools = tools_of(manifest);
     let lens = Lens {
         origin: Origin::Own,
@@ -97,7 +100,8 @@ pub fn audit_run(dir: &Path, options: &Options, rescored: Option<&Rescored>) -> 
 /// Audits results of another harness.
 pub fn audit_results(files: &Foreign, options: &Options) -> Result<Report, AuditError> {
     check_moment(options)?;
-    let inputs = load_foreign(files)?;
+    let mut inputs = load_foreign(files)?;
+    inputs.facts.audited_at = options.audited_at.as_deref().and_then(|text| moment(&text.into()));
     let task = &inputs.facts.tasks[0];
     let marks = Marks::gaia().merge(&Marks::of_dataset(
         task.repo.as_deref().filter(|repo| repo.contains('/')),
@@ -153,6 +157,7 @@ fn load_foreign(files: &Foreign) -> Result<Inputs, AuditError> {
             integrity_events: metadata.integrity_events,
             has_trajectories: files.trajectories.is_some(),
             declared_model: metadata.model,
+            submitted_at: metadata.submitted_at,
             contradictions: results.contradictions,
             contradictions_omitted: results.contradictions_omitted,
             ..Facts::default()

@@ -26,6 +26,12 @@ pub struct Sample {
     pub latency_ms: Option<f64>,
     /// How many attempts the result itself owns up to.
     pub attempts: Option<u64>,
+    /// Turns and tokens that are no counts, in their own words.
+    pub not_counts: Vec<String>,
+    /// The same of attempts.
+    pub not_attempts: Option<String>,
+    /// The same of the latency.
+    pub not_latency: Option<String>,
     /// Its line, or its place in a list, from 1.
     pub number: u64,
     /// The provider's own name of the request behind the answer.
@@ -102,6 +108,10 @@ pub struct Facts {
     pub contradictions_omitted: u64,
     /// What is known of the requests to providers.
     pub requests: Option<Requests>,
+    /// When the files say that they were handed in, in milliseconds since 1970.
+    pub submitted_at: Option<i64>,
+    /// When they are audited, as far as anybody says so.
+    pub audited_at: Option<i64>,
 }
 
 /// Whose files they are.
@@ -141,6 +151,8 @@ pub struct TaskFacts {
     pub level: Option<u64>,
     /// Whether not all items had to be asked.
     pub is_part: bool,
+    /// Tools of an agent of ours that ran without a sandbox.
+    pub unconfined: Vec<String>,
 }
 
 /// A number that somebody claims.
@@ -149,7 +161,8 @@ pub struct Claim {
     /// Such as `metadata.pass_rate`.
     pub place: String,
     pub kind: ClaimKind,
-    pub value: f64,
+    /// In its own words when it is no number.
+    pub value: Result<f64, String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

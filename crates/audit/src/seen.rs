@@ -2,16 +2,16 @@
 //!
 //! A pure function of the sample and the line, so that lines can be looked at in any order and on any thread.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use proofmark_artefact::audit::{Evidence, Severity};
 use proofmark_artefact::text::excerpt;
 use proofmark_canon::Value;
 
 use crate::kept::{Kept, Reveal, finding};
-use crate::look::{Forbidden, Grade, Marks, Plea, PleaKind, Sighting, Subject, Watch, pleas, touches};
+use crate::look::{Forbidden, Grade, Marks, Plea, PleaKind, Sighting, Subject, Watch, pleas, touches_of};
 use crate::sample::{Origin, Sample};
-use crate::trace::{Step, Trace};
+use crate::trace::{Args, Call, Extent, Heard, Return, Step, Times, Trace};
 
 /// What is the same for all trajectories.
 pub struct Lens<'a> {
@@ -36,6 +36,17 @@ pub struct Seen {
     pub output_tokens: Option<u64>,
     /// A step's own tokens cannot be right for what it says.
     pub token_mismatch: Option<String>,
+    /// Tokens of all calls of the model together; `None` where one does not count.
+    pub step_tokens: Option<u64>,
+    /// Tokens of the call with most of them.
+    pub most_tokens: u64,
+    /// Turns or tokens that are no counts, in their own words.
+    pub not_count: Option<String>,
+    /// How many attempts a trajectory owns up to.
+    pub attempts: u64,
+    /// Attempts that are no count, in their own words.
+    pub not_attempts: Option<String>,
+    pub times: Times,
     /// Whether every trajectory showed all that the check looks for.
     pub leak: Sight,
     pub oracle: Sight,
@@ -113,6 +124,15 @@ impl Found {
             (old, new) => old.or(new),
         };
         seen.token_mismatch = seen.token_mismatch.take().or(new.token_mismatch);
+        seen.step_tokens = match (is_first, seen.step_tokens, new.step_tokens) {
+            (true, _, new) => new,
+            (_, old, new) => old.zip(new).map(|(old, new)| old.saturating_add(new)),
+        };
+        seen.most_tokens = seen.most_tokens.max(new.most_tokens);
+        seen.not_count = seen.not_count.take().or(new.not_count);
+        seen.attempts = seen.attempts.max(new.attempts);
+        seen.not_attempts = seen.not_attempts.take().or(new.not_attempts);
+        seen.times.join(new.times);
     }
 }
 
@@ -120,8 +140,17 @@ impl Found {
 pub fn look_through(lens: &Lens<'_>, at: usize, sample: &Sample, line: u64, trace: &Trace<'_>) -> Looked {
     let golds = sample.golds();
     let watch = (!golds.is_empty()).then(|| watch_of(lens, sample, &golds));
-    let mut look =
-        Look { lens, sample, line, watch, carried: false, looked: Looked { sample: at, ..Looked::default() } };
+    let mut look = Look {
+        lens,
+        sample,
+        line,
+        watch,
+        carried: false,
+        requested: None,
+        asked_for: Vec::new(),
+        known: trace.has_history().then(Known::default),
+        looked: Looked { sample: at, ..Looked::default() },
+    };
     look.looked.seen = Seen {
         trajectories: 1,
         steps: trace.steps.len() as u64,
@@ -129,21 +158,27 @@ pub fn look_through(lens: &Lens<'_>, at: usize, sample: &Sample, line: u64, trac
         oracle: Sight::All,
         isolation: Sight::All,
         output_tokens: trace.output_tokens,
+        step_tokens: Some(0),
+        not_count: trace.not_count.clone(),
+        attempts: trace.attempts.unwrap_or_default(),
+        not_attempts: trace.not_attempts.clone(),
+        times: trace.times.clone(),
         ..Seen::default()
     };
     if look.watch.is_none() {
         look.lack(GOLD_GAPS);
     }
     look.tools();
-    let mut requested = None;
+    // Calls that have steps of their own are counted there.
+    let counts_said = !trace.steps.iter().any(|step| matches!(step, Step::Called { .. }));
     for (number, step) in trace.steps.iter().enumerate() {
-        look.step(number, step, &mut requested);
+        look.step(number, step, counts_said);
     }
     look.looked
 }
 
 /// A look that is under way.
-struct Look<'a> {
+struct Look<'a, 'v> {
     lens: &'a Lens<'a>,
     sample: &'a Sample,
     line: u64,
@@ -151,7 +186,20 @@ struct Look<'a> {
     watch: Option<Watch>,
     /// Whether the answer came up in a result or in the model's own words: from then on inputs may repeat it.
     carried: bool,
+    /// What the last call asked for: where its result is from when that does not say.
+    requested: Option<String>,
+    /// Long texts of calls, to know them again where a result repeats them.
+    asked_for: Vec<String>,
+    /// What steps have shown so far; kept only where questions repeat it.
+    known: Option<Known<'v>>,
     looked: Looked,
+}
+
+/// What steps have shown.
+#[derive(Default)]
+struct Known<'v> {
+    texts: HashSet<&'v str>,
+    calls: HashSet<String>,
 }
 
 pub(crate) const LEAK: &str = "AUD-1";
@@ -162,10 +210,13 @@ pub(crate) const NO_GOLD: &str = "gold answers are not known, so that nothing ca
 const CUT_RESULT: &str = "tool results are recorded in part, without a scan of the whole";
 const CUT_PROMPT: &str = "prompts are recorded in part";
 const CUT_ARGS: &str = "arguments of tool calls are recorded in part";
+const NO_ARGS: &str = "arguments of tool calls are not recorded";
+const NO_RESULT: &str = "tool results are recorded without their content";
+const NO_TURN: &str = "the model is shown the answer as words of its own that no step has it say";
 const UNKNOWN_STEP: &str = "steps of an unknown type are not looked at";
 
-impl Look<'_> {
-    fn step<'v>(&mut self, number: usize, step: &Step<'v>, requested: &mut Option<&'v str>) {
+impl<'v> Look<'_, 'v> {
+    fn step(&mut self, number: usize, step: &Step<'v>, counts_said: bool) {
         match step {
             Step::Shown { texts, whole, digest } => {
                 let is_looked_at = digest.is_some_and(|digest| self.sample.looked.contains(&digest));
@@ -176,29 +227,59 @@ impl Look<'_> {
                     self.lack(&[(ORACLE, CUT_PROMPT)]);
                 }
             }
-            Step::Asked { shown, said, input_tokens, output_tokens, bytes } => {
-                self.given(number, shown);
-                self.asked(number, said, *bytes, (*input_tokens, *output_tokens));
+            Step::Asked { shown, said, calls, output_tokens, bytes, .. } => {
+                shown.iter().for_each(|heard| self.heard(number, heard, said));
+                self.asked(number, said, *bytes, *output_tokens);
+                if counts_said {
+                    self.looked.tool_calls += calls.len() as u64;
+                }
+                calls.iter().for_each(|call| self.called(number, call));
             }
-            Step::Called { name, args, whole } => {
+            Step::Called { call, returned } => {
                 self.looked.tool_calls += 1;
-                self.called(number, name, args);
-                *requested = address(args);
-                if !whole {
-                    self.lack(&[(ISOLATION, CUT_ARGS)]);
+                self.called(number, call);
+                if let Some(returned) = returned {
+                    self.looked.tool_results += 1;
+                    self.returned(number, returned);
                 }
             }
-            Step::Returned { texts, source, scan, whole } => {
+            Step::Returned(returned) => {
                 self.looked.tool_results += 1;
-                self.returned(number, texts, source.or(requested.take()), scan.as_ref());
-                // Our own harness looks through every body while it is in memory; no scan means that nothing was there.
-                let is_scanned = scan.is_some() || self.lens.origin == Origin::Own && self.watch.is_some();
-                if !whole && !is_scanned {
-                    self.lack(&[(LEAK, CUT_RESULT)]);
-                }
+                self.returned(number, returned);
             }
             Step::Unknown { .. } => {
                 self.lack(&[(LEAK, UNKNOWN_STEP), (ORACLE, UNKNOWN_STEP), (ISOLATION, UNKNOWN_STEP)]);
+            }
+        }
+    }
+
+    /// Looks at what a question shows the model. Turns and results that steps have shown were looked at there.
+    fn heard(&mut self, number: usize, heard: &Heard<'v>, said: &[&'v str]) {
+        let is_known = |known: &Option<Known<'v>>, text: &'v str| {
+            said.contains(&text) || known.as_ref().is_some_and(|known| known.texts.contains(text))
+        };
+        match heard {
+            Heard::Given(text) => self.given(number, &[text]),
+            Heard::Tool(returned) => {
+                if !returned.texts.iter().all(|text| is_known(&self.known, text)) {
+                    self.returned(number, returned);
+                }
+            }
+            Heard::Own { texts, calls, is_last } => {
+                let new: Vec<&'v str> = texts.iter().copied().filter(|text| !is_known(&self.known, text)).collect();
+                if *is_last {
+                    self.given(number, &new);
+                } else if let Some(watch) = &self.watch
+                    && !self.carried
+                    && new.iter().any(|text| !watch.oracle(text).is_empty())
+                {
+                    // The model may have said so: nobody has recorded that it did.
+                    self.lack(&[(ORACLE, NO_TURN)]);
+                }
+                calls.iter().for_each(|call| self.called(number, call));
+                if let Some(known) = &mut self.known {
+                    known.texts.extend(new);
+                }
             }
         }
     }
@@ -232,12 +313,17 @@ impl Look<'_> {
         }
     }
 
-    fn asked(&mut self, number: usize, said: &[&str], bytes: u64, tokens: (Option<u64>, Option<u64>)) {
+    fn asked(&mut self, number: usize, said: &[&'v str], bytes: u64, tokens: Option<u64>) {
+        if let Some(known) = &mut self.known {
+            known.texts.extend(said);
+        }
         let seen = &mut self.looked.seen;
         seen.model_calls += 1;
         seen.said_bytes += bytes;
+        seen.step_tokens = seen.step_tokens.zip(tokens).map(|(sum, tokens)| sum.saturating_add(tokens));
+        seen.most_tokens = seen.most_tokens.max(tokens.unwrap_or_default());
         if seen.token_mismatch.is_none()
-            && let Some(tokens) = tokens.1
+            && let Some(tokens) = tokens
             && !is_token_count_of(tokens, bytes)
         {
             seen.token_mismatch = Some(format!("step {number} says {bytes} bytes in {tokens} tokens"));
@@ -260,17 +346,33 @@ impl Look<'_> {
         }
     }
 
-    fn called(&mut self, number: usize, name: &str, args: &Value) {
-        if let Some(touch) = touches(name, args, self.lens.forbidden) {
+    fn called(&mut self, number: usize, call: &Call<'v>) {
+        let args: Vec<(&str, &Value)> = call.args.iter().map(|(name, value)| (*name, value.as_ref())).collect();
+        if let Some(known) = &mut self.known
+            && !known.calls.insert(format!("{} {args:?}", call.name))
+        {
+            return;
+        }
+        match call.extent {
+            Args::Whole => {}
+            Args::Part => self.lack(&[(ISOLATION, CUT_ARGS)]),
+            Args::Absent => self.lack(&[(ISOLATION, NO_ARGS)]),
+        }
+        if let Some(touch) = touches_of(call.name, &args, self.lens.forbidden) {
             let words = self.lens.reveal.text(self.sample, &touch.what, 120);
             let how = if touch.is_hidden { "touches, in disguise," } else { "touches" };
-            let message = format!("the call of `{}` {how} {}: {words}", excerpt(name, 60), touch.place.sentence());
+            let message = format!("the call of `{}` {how} {}: {words}", excerpt(call.name, 60), touch.place.sentence());
             let mut evidence = finding(Severity::Critical, touch.place.as_str(), self.sample, message);
             evidence.place = Some(self.place(number));
             push(&mut self.looked.touches, evidence);
         }
-        let mut asked_for = Vec::new();
-        addresses(args, &mut asked_for);
+        let (mut asked_for, mut texts) = (Vec::new(), Vec::new());
+        for (_, value) in &args {
+            addresses(value, &mut asked_for);
+            long_texts(value, &mut texts);
+        }
+        self.requested = asked_for.first().map(|address| (*address).to_owned());
+        self.asked_for.extend(texts.into_iter().map(str::to_owned));
         if let Some(source) = asked_for.into_iter().find(|address| self.lens.marks.is_source(address)) {
             let message = format!("the call asks for the benchmark's own data: `{}`", excerpt(source, 160));
             let mut evidence = finding(Severity::Critical, "dataset_requested", self.sample, message);
@@ -279,13 +381,21 @@ impl Look<'_> {
         }
     }
 
-    fn returned(
-        &mut self,
-        number: usize,
-        texts: &[&str],
-        source: Option<&str>,
-        scan: Option<&proofmark_artefact::trajectory::Scan>,
-    ) {
+    fn returned(&mut self, number: usize, returned: &Return<'v>) {
+        if let Some(known) = &mut self.known {
+            known.texts.extend(&returned.texts);
+        }
+        let requested = self.requested.take();
+        let source = returned.source.or(requested.as_deref());
+        // Our own harness looks through every body while it is in memory; no scan means that nothing was there. A scan
+        // of somebody else is a claim.
+        let is_scanned = self.lens.origin == Origin::Own && (returned.scan.is_some() || self.watch.is_some());
+        match returned.extent {
+            Extent::Whole => {}
+            Extent::Part if is_scanned => {}
+            Extent::Part => self.lack(&[(LEAK, CUT_RESULT)]),
+            Extent::Absent => self.lack(&[(LEAK, NO_RESULT)]),
+        }
         let Some(watch) = &self.watch else {
             if source.is_some_and(|source| self.lens.marks.is_source(source)) {
                 let message = "the text came from the benchmark's own data";
@@ -296,16 +406,25 @@ impl Look<'_> {
             return;
         };
         let mut sightings = Vec::new();
-        match scan {
-            Some(scan) => {
-                let head = texts.first().copied().unwrap_or_default();
-                sightings.extend(watch.leaks_of_scan(scan, head, source));
-                self.carried |= !scan.gold.is_empty();
-            }
-            None if texts.is_empty() => sightings.extend(watch.leaks("", source)),
-            None => texts.iter().for_each(|text| sightings.extend(watch.leaks(text, source))),
+        let head = returned.head.unwrap_or_default();
+        if let Some(scan) = &returned.scan {
+            sightings.extend(watch.leaks_of_scan(scan, head, source));
+            self.carried |= !scan.gold.is_empty();
+        } else if returned.texts.is_empty() {
+            sightings.extend(watch.leaks("", source));
         }
+        let is_left = |text: &&&str| returned.scan.is_none() || **text != head;
+        returned.texts.iter().filter(is_left).for_each(|text| sightings.extend(watch.leaks(text, source)));
         self.carried |= sightings.iter().any(|sighting| sighting.form.is_some());
+        if !sightings.iter().any(|sighting| sighting.grade == Grade::Critical)
+            && let Some(text) = returned.as_one(&|name, text| is_echo(name, text, &self.asked_for))
+        {
+            let as_one = watch.leaks(&text, None);
+            self.carried |= as_one.iter().any(|sighting| sighting.form.is_some());
+            // What stands in one of its texts was listed there; the place within all of them is nobody's.
+            let more = as_one.into_iter().filter(|sighting| sighting.grade == Grade::Critical);
+            sightings.extend(more.map(|sighting| Sighting { form: None, ..sighting }).take(1));
+        }
         for sighting in sightings {
             let evidence = self.evidence(sighting.why.as_str(), &sighting, &self.place(number));
             push(&mut self.looked.leaks, evidence);
@@ -419,11 +538,22 @@ fn evidence_of(lens: &Lens<'_>, sample: &Sample, name: &str, sighting: &Sighting
     evidence
 }
 
-/// The first address or path among the arguments of a call: where its result is from when that does not say.
-fn address(args: &Value) -> Option<&str> {
-    let mut all = Vec::new();
-    addresses(args, &mut all);
-    all.into_iter().next()
+/// Whether a member of a result repeats what a call searched for. A question that a tool brings by itself is none.
+fn is_echo(name: &str, text: &str, asked_for: &[String]) -> bool {
+    const NAMES: &[&str] = &["query", "search", "term", "keyword"];
+    let name = name.to_ascii_lowercase();
+    let is_named = name == "q" || NAMES.iter().any(|part| name.contains(part));
+    is_named && asked_for.iter().any(|asked| asked == text)
+}
+
+/// Texts among the arguments that are long enough to be known again.
+fn long_texts<'t>(value: &'t Value, all: &mut Vec<&'t str>) {
+    match value {
+        Value::String(text) if (16..=4096).contains(&text.len()) => all.push(text),
+        Value::Array(items) => items.iter().for_each(|item| long_texts(item, all)),
+        Value::Object(map) => map.iter().for_each(|(_, value)| long_texts(value, all)),
+        _ => {}
+    }
 }
 
 /// Texts among the arguments that can be an address or a path as a whole.
@@ -500,12 +630,13 @@ mod tests {
     }
 
     #[test]
-    fn a_result_of_which_only_the_head_is_there_is_not_seen_unless_it_was_scanned() {
+    fn a_result_of_which_only_the_head_is_there_is_not_seen_unless_we_scanned_it() {
         let result = |more: &str| format!(r#"{{"type":"tool_result","head":"abc","bytes":9000{more}}}"#);
         let scan = r#","scan":{"gold":[{"form":"verbatim","length":12,"offset":5000}]}"#;
         for (origin, step, sight) in [
             (Origin::Foreign, result(""), Sight::Part),
-            (Origin::Foreign, result(scan), Sight::All),
+            (Origin::Foreign, result(scan), Sight::Part),
+            (Origin::Foreign, result(r#","scan":{"gold":[],"question":[]}"#), Sight::Part),
             (Origin::Own, result(""), Sight::All),
             (Origin::Own, result(scan), Sight::All),
         ] {

@@ -9,7 +9,8 @@ use proofmark_canon::{Digest, Map};
 
 use super::{Outcome, Scene};
 use crate::kept::finding;
-use crate::sample::{Origin, Sample};
+use crate::sample::{Facts, Origin, Sample};
+use crate::trace::Times;
 
 /// Tokens a second that no provider delivers for one answer.
 const FASTEST: f64 = 20_000.0;
@@ -61,10 +62,24 @@ fn own(scene: &Scene<'_>) -> Outcome {
 fn foreign(scene: &Scene<'_>) -> Outcome {
     let mut outcome = Outcome::default();
     let mut ids: HashMap<&str, &Sample> = HashMap::new();
-    for (sample, ..) in scene.all() {
+    // One who keeps ids keeps them of every answer.
+    let has_ids = scene.samples.iter().any(|sample| sample.request_id.is_some());
+    let usual = usual_moment(scene);
+    for (sample, _, seen) in scene.all() {
         outcome.coverage.of += 1;
         let is_timed = sample.latency_ms.is_some() && sample.output_tokens.is_some();
         outcome.coverage.seen += u64::from(is_timed || sample.request_id.is_some());
+        outcome.kept.extend(
+            sample.not_counts.iter().chain(&sample.not_latency).map(|words| {
+                finding(Severity::Warn, "not_a_number", sample, format!("{words}, which no provider gives"))
+            }),
+        );
+        let is_answered = sample.answer.as_ref().is_some_and(|answer| !answer.is_empty());
+        if has_ids && is_answered && sample.request_id.is_none() {
+            let message = "it has no request id, although others have";
+            outcome.kept.push(finding(Severity::Warn, "missing_request_id", sample, message));
+        }
+        outcome.kept.extend(odd_times(sample, &seen.times, scene.facts, usual));
         outcome.kept.extend(odd_rate(sample));
         outcome.kept.extend(other_model(sample, scene.facts.declared_model.as_deref()));
         if let Some(id) = &sample.request_id
@@ -82,6 +97,39 @@ fn foreign(scene: &Scene<'_>) -> Outcome {
         outcome.gaps.push(format!("{} of {of} samples have neither a latency with tokens nor a request id", of - seen));
     }
     outcome
+}
+
+/// The moment in the middle of those at which trajectories begin, where there are enough to have one.
+fn usual_moment(scene: &Scene<'_>) -> Option<i64> {
+    let mut all: Vec<i64> = scene.seen.iter().filter_map(|seen| seen.times.first).collect();
+    all.sort_unstable();
+    (all.len() >= 3).then(|| all[all.len() / 2])
+}
+
+/// Moments that do not fit each other. There is no clock: only what the files themselves and `--audited-at` say.
+fn odd_times(sample: &Sample, times: &Times, facts: &Facts, usual: Option<i64>) -> Option<Evidence> {
+    const DAY: i64 = 86_400_000;
+    let (first, last) = (times.first?, times.last?);
+    let (name, message) = match () {
+        () if let Some((step, seconds)) = times.backwards => {
+            ("time_runs_backwards", format!("step {step} happened {seconds} seconds before one that it follows"))
+        }
+        () if facts.audited_at.is_some_and(|audited| last > audited) => {
+            ("in_the_future", "a step happened after the audit".to_owned())
+        }
+        // A day alone is written for any time of it, in any zone.
+        () if facts.submitted_at.is_some_and(|submitted| last > submitted + 2 * DAY) => {
+            ("after_submission", "a step happened after the results were handed in".to_owned())
+        }
+        () if last - first > 30 * DAY => {
+            ("implausible_span", format!("{} days lie between its steps", (last - first) / DAY))
+        }
+        () if let Some(usual) = usual.filter(|usual| (first - usual).abs() > 366 * DAY) => {
+            ("far_from_the_others", format!("it happened {} days away from the others", (first - usual).abs() / DAY))
+        }
+        () => return None,
+    };
+    Some(finding(Severity::Warn, name, sample, message))
 }
 
 fn odd_rate(sample: &Sample) -> Option<Evidence> {
@@ -150,6 +198,30 @@ mod tests {
     }
 
     #[test]
+    fn moments_fit_each_other() {
+        const DAY: i64 = 86_400_000;
+        let times = Times { first: Some(1000 * DAY), last: Some(1001 * DAY), backwards: None };
+        let facts = Facts { submitted_at: Some(1002 * DAY), audited_at: Some(1003 * DAY), ..Facts::default() };
+        for (times, facts, usual, want) in [
+            (times.clone(), &facts, Some(1000 * DAY), None),
+            (Times::default(), &facts, None, None),
+            (Times { backwards: Some((3, 3600)), ..times.clone() }, &facts, None, Some("time_runs_backwards")),
+            (Times { last: Some(1004 * DAY), ..times.clone() }, &facts, None, Some("in_the_future")),
+            (
+                Times { last: Some(1005 * DAY), ..times.clone() },
+                &Facts { submitted_at: Some(1002 * DAY), ..Facts::default() },
+                None,
+                Some("after_submission"),
+            ),
+            (Times { first: Some(900 * DAY), ..times.clone() }, &facts, None, Some("implausible_span")),
+            (times, &facts, Some(200 * DAY), Some("far_from_the_others")),
+        ] {
+            let found = odd_times(&Sample::default(), &times, facts, usual).map(|evidence| evidence.finding);
+            assert_eq!(found.as_deref(), want, "{times:?}");
+        }
+    }
+
+    #[test]
     fn the_model_of_a_result_is_the_declared_one_or_a_snapshot_of_it() {
         for (model, declared, same) in [
             ("gpt-x", Some("gpt-x"), true),
@@ -195,6 +267,14 @@ mod tests {
         scene_of(&[sample("a", Some("r")), sample("b", None)], &[], &facts, |scene| {
             let outcome = run(scene);
             assert_eq!((outcome.coverage.seen, outcome.coverage.of, outcome.gaps.len()), (1, 2, 1));
+        });
+        // Where there is no answer there was no request.
+        let answered = |id: &str, request| Sample { answer: Some("x".into()), ..sample(id, request) };
+        scene_of(&[answered("a", Some("r")), answered("b", None), sample("c", None)], &[], &facts, |scene| {
+            assert_eq!(findings(run(scene)), [("missing_request_id", Severity::Warn)]);
+        });
+        scene_of(&[answered("a", None), answered("b", None)], &[], &facts, |scene| {
+            assert_eq!(findings(run(scene)), [])
         });
     }
 }

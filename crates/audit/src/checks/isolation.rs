@@ -6,12 +6,20 @@ use proofmark_artefact::text::excerpt;
 use super::{Outcome, Scene};
 use crate::credit::Credit;
 use crate::kept::finding_of_all;
-use crate::sample::Origin;
-use crate::seen::ISOLATION;
+use crate::sample::{Origin, Sample};
+use crate::seen::{ISOLATION, Seen, Sight};
 
 pub(super) fn run(scene: &Scene<'_>) -> Outcome {
     // Also samples without credit: what one of them does to a grader counts for all.
-    let mut outcome = scene.coverage_of(ISOLATION, |_, credit| *credit != Credit::Degenerate, |seen| seen.isolation);
+    // A program that nothing confined may have touched anything, whatever its call says.
+    let is_confined =
+        |sample: &Sample| scene.facts.tasks.get(sample.task).is_none_or(|task| task.unconfined.is_empty());
+    let sight = |sample: &Sample, seen: &Seen| if is_confined(sample) { seen.isolation } else { Sight::Part };
+    let mut outcome = scene.coverage_of(ISOLATION, |_, credit| *credit != Credit::Degenerate, sight);
+    let unconfined = scene.facts.tasks.iter().filter(|task| !task.unconfined.is_empty());
+    outcome.gaps.extend(unconfined.map(|task| {
+        format!("the tools of task `{}` ran without a sandbox: {}", excerpt(&task.id, 60), task.unconfined.join(", "))
+    }));
     outcome.kept.append(scene.found.touches.clone());
     match &scene.facts.integrity_events {
         None if scene.facts.origin == Origin::Own => {
@@ -34,8 +42,25 @@ mod tests {
 
     use super::super::testing::{credited, findings, scene_of};
     use super::*;
-    use crate::sample::Facts;
-    use crate::seen::{Seen, Sight};
+    use crate::sample::{Facts, TaskFacts};
+
+    #[test]
+    fn tools_without_a_sandbox_leave_their_task_unseen() {
+        let seen = Seen { trajectories: 1, isolation: Sight::All, ..Seen::default() };
+        let task = |id: &str, tools: &[&str]| TaskFacts {
+            id: id.into(),
+            unconfined: tools.iter().map(|tool| (*tool).to_owned()).collect(),
+            ..TaskFacts::default()
+        };
+        let tasks = vec![task("open", &["bash"]), task("closed", &[])];
+        let facts = Facts { origin: Origin::Own, integrity_events: Some(vec![]), tasks, ..Facts::default() };
+        let other = Sample { task: 1, ..credited("u", "x", "x") };
+        scene_of(&[credited("t", "x", "x"), other], &[seen.clone(), seen], &facts, |scene| {
+            let outcome = run(scene);
+            assert_eq!((outcome.coverage.seen, outcome.coverage.of), (1, 2));
+            assert_eq!(outcome.gaps, ["the tools of task `open` ran without a sandbox: bash"]);
+        });
+    }
 
     #[test]
     fn an_event_of_the_judge_cache_is_critical_and_silence_about_it_is_a_gap() {

@@ -8,7 +8,7 @@ pub(super) fn run(scene: &Scene<'_>) -> Outcome {
     let is_due = |sample: &crate::sample::Sample, credit: &crate::credit::Credit| {
         credit.is_in_question() || sample.mark == crate::sample::Mark::Missing
     };
-    let mut outcome = scene.coverage_of(LEAK, is_due, |seen| seen.leak);
+    let mut outcome = scene.coverage_of(LEAK, is_due, |_, seen| seen.leak);
     outcome.kept.append(scene.found.leaks.clone());
     outcome
 }

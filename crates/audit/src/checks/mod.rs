@@ -182,13 +182,13 @@ impl Scene<'_> {
         &self,
         check: &str,
         is_due: impl Fn(&Sample, &Credit) -> bool,
-        sight: impl Fn(&Seen) -> Sight,
+        sight: impl Fn(&Sample, &Seen) -> Sight,
     ) -> Outcome {
         let mut outcome = Outcome::default();
         let mut without = 0u64;
-        for (_, _, seen) in self.all().filter(|(sample, credit, _)| is_due(sample, credit)) {
+        for (sample, _, seen) in self.all().filter(|(sample, credit, _)| is_due(sample, credit)) {
             outcome.coverage.of += 1;
-            outcome.coverage.seen += u64::from(sight(seen) == Sight::All);
+            outcome.coverage.seen += u64::from(sight(sample, seen) == Sight::All);
             without += u64::from(seen.trajectories == 0);
         }
         if !outcome.coverage.is_whole() {

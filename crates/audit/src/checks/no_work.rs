@@ -1,6 +1,6 @@
 //! AUD-2: credit for which nothing was done.
 
-use proofmark_artefact::audit::Severity;
+use proofmark_artefact::audit::{Evidence, Severity};
 
 use super::{Outcome, Scene};
 use crate::kept::finding;
@@ -9,21 +9,42 @@ use crate::seen::{Seen, is_token_count_of};
 
 pub(super) fn run(scene: &Scene<'_>) -> Outcome {
     let mut outcome = Outcome::default();
-    let mut without = 0u64;
+    let (mut without, mut uncounted, mut example) = (0u64, 0u64, None);
     for (sample, credit, seen) in scene.all().filter(|(sample, ..)| sample.is_credited()) {
         if credit.is_in_question() {
             outcome.coverage.of += 1;
-            outcome.coverage.seen += u64::from(seen.trajectories > 0);
+            let odd = sample.not_counts.first().or(seen.not_count.as_ref());
+            outcome.coverage.seen += u64::from(seen.trajectories > 0 && odd.is_none());
             without += u64::from(seen.trajectories == 0);
+            if let Some(words) = odd {
+                uncounted += 1;
+                example = example.or(Some(words));
+            }
         }
         if let Some((name, why)) = idleness(sample, seen, scene.facts.origin) {
             outcome.kept.push(finding(Severity::Critical, name, sample, format!("marked as correct, but {why}")));
+        } else if scene.facts.origin == Origin::Foreign {
+            outcome.kept.extend(too_many(sample, seen));
         }
     }
     if without > 0 {
         outcome.gaps.push(format!("{without} of {} samples have no trajectory", outcome.coverage.of));
     }
+    if let Some(words) = example {
+        let of = outcome.coverage.of;
+        outcome.gaps.push(format!("{uncounted} of {of} samples have turns or tokens that are no counts: {words}"));
+    }
     outcome
+}
+
+/// One call with more tokens than all of them. Some count only the last call, or leave out what a model thinks, so that it takes a
+/// great many to be a contradiction.
+fn too_many(sample: &Sample, seen: &Seen) -> Option<Evidence> {
+    let (total, most) = (sample.output_tokens?, seen.most_tokens);
+    let is_absurd = most > total.saturating_mul(100).saturating_add(10_000);
+    let severity = if is_absurd { Severity::Critical } else { Severity::Warn };
+    let message = format!("a call of the model has {most} tokens, but all of them together {total}");
+    (most > total).then(|| finding(severity, "tokens_contradicted", sample, message))
 }
 
 /// What shows that nothing was done for a sample.
@@ -39,6 +60,10 @@ fn idleness(sample: &Sample, seen: &Seen, origin: Origin) -> Option<(&'static st
         return Some(("no_output_tokens", "the model has put out no tokens".to_owned()));
     }
     if seen.trajectories > 0 {
+        let is_silent = seen.model_calls > 0 && seen.said_bytes == 0 && seen.step_tokens == Some(0);
+        if is_silent && !is_uncounted {
+            return Some(("no_output_tokens", "every call of the model says nothing, in no tokens".to_owned()));
+        }
         if seen.steps == 0 {
             return Some(("empty_trajectory", "its trajectory is empty".to_owned()));
         }
@@ -77,12 +102,24 @@ mod tests {
             (sample.clone(), Seen { steps: 0, model_calls: 0, ..seen.clone() }, Some("empty_trajectory")),
             (sample.clone(), Seen { model_calls: 0, ..seen.clone() }, Some("no_model_call")),
             (sample.clone(), Seen::default(), None),
+            (sample.clone(), Seen { said_bytes: 0, step_tokens: Some(0), ..seen.clone() }, Some("no_output_tokens")),
+            (sample.clone(), Seen { said_bytes: 0, step_tokens: None, ..seen.clone() }, None),
+            (sample.clone(), Seen { step_tokens: Some(0), ..seen.clone() }, None),
             (sample.clone(), Seen { said_bytes: 20_000, ..seen.clone() }, Some("token_mismatch")),
             (Sample { answer: Some("x".repeat(9_000)), ..sample.clone() }, seen.clone(), Some("token_mismatch")),
             (sample, Seen { token_mismatch: Some("step 1".into()), ..seen }, Some("token_mismatch")),
         ] {
             let found = idleness(&sample, &seen, Origin::Foreign).map(|(name, _)| name);
             assert_eq!(found, want, "{sample:?} {seen:?}");
+        }
+    }
+
+    #[test]
+    fn one_call_has_no_more_tokens_than_all_of_them() {
+        let sample = Sample { output_tokens: Some(3), ..Sample::default() };
+        for (most, want) in [(3, None), (4, Some(Severity::Warn)), (90_000, Some(Severity::Critical))] {
+            let seen = Seen { most_tokens: most, ..Seen::default() };
+            assert_eq!(too_many(&sample, &seen).map(|evidence| evidence.severity), want, "{most}");
         }
     }
 

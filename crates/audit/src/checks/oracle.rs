@@ -7,7 +7,7 @@ use crate::seen::ORACLE;
 
 pub(super) fn run(scene: &Scene<'_>) -> Outcome {
     let is_due = |sample: &Sample, credit: &Credit| credit.is_in_question() || sample.mark == Mark::Missing;
-    let mut outcome = scene.coverage_of(ORACLE, is_due, |seen| seen.oracle);
+    let mut outcome = scene.coverage_of(ORACLE, is_due, |_, seen| seen.oracle);
     outcome.kept.append(scene.found.oracles.clone());
     outcome
 }

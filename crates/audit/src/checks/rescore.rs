@@ -113,21 +113,29 @@ fn claims(scene: &Scene<'_>, kept: &mut Kept) {
 const ROUNDING: f64 = 0.005_001;
 
 fn claim_of(claim: &Claim, total: f64, passed: f64, marked: bool) -> Option<Evidence> {
+    let value = match &claim.value {
+        Ok(value) => *value,
+        Err(words) => {
+            let message = format!("`{}` is `{words}`, expected a number", claim.place);
+            return Some(finding_of_all(Severity::Critical, "claim_malformed", message));
+        }
+    };
     let (is, is_so) = match claim.kind {
-        ClaimKind::Total => (total, (claim.value - total).abs() < 0.5),
-        ClaimKind::Passed if marked => (passed, (claim.value - passed).abs() < 0.5),
+        ClaimKind::Total => (total, (value - total).abs() < 0.5),
+        ClaimKind::Passed if marked => (passed, (value - passed).abs() < 0.5),
         ClaimKind::Rate if marked => {
             let rate = passed / total;
             // Some give percent.
-            let is_percent = claim.value > 1.0 && (claim.value / 100.0 - rate).abs() <= ROUNDING / 10.0;
-            (rate, (claim.value - rate).abs() <= ROUNDING || is_percent)
+            let is_percent = value > 1.0 && (value / 100.0 - rate).abs() <= ROUNDING / 10.0;
+            (rate, (value - rate).abs() <= ROUNDING || is_percent)
         }
         _ => return None,
     };
-    // Too small a denominator makes any rate look better, apart from one that is whole already.
-    let is_harmless = claim.kind == ClaimKind::Total && claim.value < total && passed >= total;
+    // Too small a denominator makes any rate look better, apart from one that is whole already: there is nothing to gain when
+    // every result passed.
+    let is_harmless = claim.kind == ClaimKind::Total && value < total && passed >= total;
     let severity = if is_harmless { Severity::Warn } else { Severity::Critical };
-    let message = format!("`{}` is {}, but the results give {}", claim.place, claim.value, shown(is));
+    let message = format!("`{}` is {value}, but the results give {}", claim.place, shown(is));
     (!is_so).then(|| finding_of_all(severity, "total_differs", message))
 }
 
@@ -226,13 +234,15 @@ mod tests {
             (ClaimKind::Rate, 0.99, false),
             (ClaimKind::Rate, 68.0, false),
         ] {
-            let claim = Claim { place: "summary.x".into(), kind, value };
+            let claim = Claim { place: "summary.x".into(), kind, value: Ok(value) };
             assert_eq!(claim_of(&claim, 3.0, 2.0, true).is_none(), want, "{claim:?}");
         }
-        let smaller = Claim { place: "metadata.total_questions".into(), kind: ClaimKind::Total, value: 1.0 };
+        let smaller = Claim { place: "metadata.total_questions".into(), kind: ClaimKind::Total, value: Ok(1.0) };
         let severity = |passed| claim_of(&smaller, 3.0, passed, true).unwrap().severity;
         assert_eq!((severity(2.0), severity(3.0)), (Severity::Critical, Severity::Warn));
-        let unmarked = Claim { place: "summary.passed".into(), kind: ClaimKind::Passed, value: 9.0 };
+        let malformed = Claim { value: Err("NaN".into()), ..smaller };
+        assert_eq!(claim_of(&malformed, 3.0, 3.0, true).unwrap().finding, "claim_malformed");
+        let unmarked = Claim { place: "summary.passed".into(), kind: ClaimKind::Passed, value: Ok(9.0) };
         assert_eq!(claim_of(&unmarked, 3.0, 0.0, false), None, "nobody has marked anything");
     }
 

@@ -16,7 +16,10 @@ pub(super) fn run(scene: &Scene<'_>) -> Outcome {
         let has_gold = scene.samples.iter().any(|sample| sample.task == at && sample.has_gold());
         let given = scene.gold.map(|gold| gold.digest).filter(|_| of == 1);
         outcome.kept.extend(look_at(task, has_gold, given));
-        if task.needs_revision && task.revision.is_none() && task.digest.is_none() {
+        // A dataset that is given here is the one that it is.
+        if task.needs_revision && task.revision.is_none() && task.digest.is_none() && given.is_none() {
+            let message = format!("{}the revision of the dataset is not recorded", of_task(task));
+            outcome.kept.push(finding_of_all(Severity::Warn, "revision_not_recorded", message));
             outcome.gaps.push(format!("{}neither the dataset's revision nor its digest is recorded", of_task(task)));
         }
     }

@@ -24,7 +24,11 @@ pub(super) fn run(scene: &Scene<'_>) -> Outcome {
         }
     };
     for (sample, _, seen) in scene.all() {
-        let recorded = sample.attempts.unwrap_or_default().max(u64::from(seen.trajectories));
+        if let Some(words) = sample.not_attempts.as_ref().or(seen.not_attempts.as_ref()) {
+            let message = format!("{words}, expected a count of attempts");
+            outcome.kept.push(finding(Severity::Warn, "not_a_count", sample, message));
+        }
+        let recorded = sample.attempts.unwrap_or_default().max(seen.attempts).max(u64::from(seen.trajectories));
         // Without a declaration a single attempt is what everybody assumes.
         let allowed = declared.unwrap_or(1);
         if recorded > allowed {

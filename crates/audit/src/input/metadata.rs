@@ -11,6 +11,7 @@ use super::fields;
 use super::results::claims;
 use crate::error::AuditError;
 use crate::sample::{Claim, Disclosure, TaskFacts};
+use crate::trace::moment;
 
 const MAX_METADATA: u64 = 16 << 20;
 
@@ -25,6 +26,8 @@ pub struct Metadata {
     /// The scorer that the marks are said to come from.
     pub scorer: Option<String>,
     pub model: Option<String>,
+    /// In milliseconds since 1970.
+    pub submitted_at: Option<i64>,
 }
 
 /// Reads a file of metadata and returns its digest and size too.
@@ -71,8 +74,10 @@ impl Metadata {
             let (name, value) = fields::first(map, &["held_out", "heldOut", "is_held_out", "test_set"])?;
             matches!(value, Value::Bool(true)).then(|| format!("{place}.{name}"))
         });
-        task.level = task.level.or_else(|| fields::count(map, &["gaia_level", "gaiaLevel", "level"]));
+        // A list of levels is not one of them.
+        task.level = task.level.or_else(|| at(&["gaia_level", "gaiaLevel", "level"])?.as_u64());
         self.scorer = self.scorer.take().or_else(|| text(&["scorer", "scoring", "judge_rule"]));
+        self.submitted_at = self.submitted_at.or_else(|| moment(at(&["submitted_at", "submittedAt"])?));
         self.model = self.model.take().or_else(|| text(&["model"]));
         if let Some(events) = at(&["judge_cache_integrity_events"]) {
             let events = match events {

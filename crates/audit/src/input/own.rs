@@ -12,8 +12,10 @@ use proofmark_artefact::suite::config::Format;
 use proofmark_artefact::suite::load::SuiteFile;
 use proofmark_artefact::suite::plan::{DatasetPlan, Plan};
 use proofmark_artefact::suite::resolve::Overrides;
+use proofmark_artefact::suite::solver::SandboxKind;
 use proofmark_artefact::text::excerpt;
 use proofmark_artefact::trajectory::head;
+use proofmark_artefact::witness::place::CUT;
 use proofmark_artefact::witness::{Block, Sidecar};
 use proofmark_canon::{Digest, Value, json};
 
@@ -21,7 +23,7 @@ use super::Inputs;
 use super::frame::{Prompts, tail};
 use super::telemetry::load_requests;
 use crate::error::AuditError;
-use crate::look::Marks;
+use crate::look::{Marks, Place};
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::sample::{Disclosure, Facts, Mark, Origin, Sample, TaskFacts};
@@ -49,6 +51,32 @@ pub fn tools_of(manifest: &Manifest) -> Vec<(String, String)> {
         .collect();
     all.dedup();
     all
+}
+
+/// Where a run was made and where its verdicts are kept, as far as its files say it: never where it is now, as a report is the
+/// same wherever it is made.
+pub fn places_of(dir: &RunDir) -> Vec<(Place, String)> {
+    let manifest = dir.manifest();
+    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
+    let name: String = manifest.name.chars().take(60).map(safe).collect();
+    // Where a run goes when nobody says where.
+    let mut places = vec![(Place::RunDirectory, format!("runs/{name}-{}", &manifest.run_id.to_string()[..12]))];
+    let argv = witness_of(dir).map(|block| block.argv).unwrap_or_default();
+    for (at, word) in argv.iter().enumerate() {
+        let (option, value) = match word.split_once('=') {
+            Some((option, value)) => (option, Some(value)),
+            None => (word.as_str(), argv.get(at + 1).map(String::as_str)),
+        };
+        let place = match option {
+            "--run-dir" => Place::RunDirectory,
+            "--judge-cache" => Place::JudgeCache,
+            _ => continue,
+        };
+        // Of a path outside of the root only the end is recorded.
+        let path = value.map(|value| value.rsplit(CUT).next().unwrap_or_default().trim_start_matches('/').to_owned());
+        places.extend(path.filter(|path| !path.is_empty()).map(|path| (place, path)));
+    }
+    places
 }
 
 /// Reads a run: its records, its suite, its witness and its telemetry.
@@ -192,7 +220,15 @@ fn task_facts(id: &str, plan: &DatasetPlan, manifest: &Manifest) -> TaskFacts {
         held_out: None,
         level: None,
         is_part: plan.limit.is_some() || !plan.level.is_empty(),
+        unconfined: unconfined(id, manifest),
     }
+}
+
+/// The tools of a task whose programs nothing confined.
+fn unconfined(id: &str, manifest: &Manifest) -> Vec<String> {
+    let task = manifest.tasks.iter().find(|task| task.id == id);
+    let tools = task.and_then(|task| task.agent.as_ref()).into_iter().flat_map(|agent| &agent.tools);
+    tools.filter(|tool| tool.sandbox == Some(SandboxKind::None)).map(|tool| tool.name.clone()).collect()
 }
 
 /// What the user said.

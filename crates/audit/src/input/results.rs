@@ -185,7 +185,13 @@ fn sample_of(value: &Value, number: u64) -> Result<Sample, String> {
         input_tokens: fields::count(map, fields::INPUT_TOKENS),
         output_tokens: fields::count(map, fields::OUTPUT_TOKENS),
         latency_ms: fields::number(map, fields::LATENCY_MS),
-        attempts: fields::ATTEMPTS.iter().filter_map(|name| attempts(map.get(name)?)).max(),
+        attempts: attempts(map),
+        not_attempts: not_attempts(map),
+        not_counts: [fields::TURNS, fields::INPUT_TOKENS, fields::OUTPUT_TOKENS]
+            .into_iter()
+            .filter_map(|names| fields::not_a_count(map, names))
+            .collect(),
+        not_latency: fields::not_a_number(map, fields::LATENCY_MS),
         request_id: fields::text(map, &["request_id", "requestId", "response_id"]),
         number,
         ..Sample::default()
@@ -201,9 +207,24 @@ fn has_null(map: &Map, names: &[&str]) -> bool {
     names.iter().any(|name| map.get(name).is_some_and(Value::is_null))
 }
 
-/// A count, or the length of a list of attempts.
-fn attempts(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| Some(value.as_array()?.len() as u64))
+/// The most attempts that an object owns up to: a count, a list of them, or votes by answer.
+pub(crate) fn attempts(map: &Map) -> Option<u64> {
+    fields::ATTEMPTS.iter().filter_map(|name| attempts_of(map.get(name)?)).max()
+}
+
+/// What stands where attempts should be counted, in its own words.
+pub(crate) fn not_attempts(map: &Map) -> Option<String> {
+    fields::ATTEMPTS.iter().find_map(|name| {
+        let value = map.get(name).filter(|value| !value.is_null())?;
+        attempts_of(value).is_none().then(|| fields::in_words(name, value))
+    })
+}
+
+fn attempts_of(value: &Value) -> Option<u64> {
+    match value {
+        Value::Object(votes) => votes.iter().map(|(_, count)| count.as_u64()).sum(),
+        other => fields::as_count(other),
+    }
 }
 
 fn mark_of(map: &Map) -> Mark {
@@ -231,9 +252,22 @@ pub(super) fn claims(map: &Map, place: &str, claims: &mut Vec<Claim>) {
         ("pass_rate", ClaimKind::Rate),
         ("accuracy", ClaimKind::Rate),
     ] {
-        if let Some(value) = map.get(name).and_then(Value::as_f64) {
-            claims.push(Claim { place: format!("{place}.{name}"), kind, value });
-        }
+        // A list or a mapping of this name is something else: the tasks that passed, the rate of every level.
+        let value = match map.get(name) {
+            Some(Value::Number(number)) => Ok(number.get()),
+            Some(Value::String(text)) => claimed(text).ok_or_else(|| excerpt(text, 40)),
+            _ => continue,
+        };
+        claims.push(Claim { place: format!("{place}.{name}"), kind, value });
+    }
+}
+
+/// A number in a text, also in percent.
+fn claimed(text: &str) -> Option<f64> {
+    let number = |text: &str| fields::as_number(&text.into());
+    match text.trim().strip_suffix('%') {
+        Some(percent) => number(percent).map(|percent| percent / 100.0),
+        None => number(text),
     }
 }
 
@@ -317,6 +351,13 @@ mod tests {
         let of = |text: &str| load(&format!("[{{\"task_id\":\"a\",{text}}}]")).unwrap().samples[0].attempts;
         assert_eq!(of(r#""votingAttempts":3,"attempts":50"#), Some(50));
         assert_eq!(of(r#""attempts":["x","y"]"#), Some(2));
+        assert_eq!(of(r#""attempts":"50""#), Some(50));
+        assert_eq!(of(r#""votes":{"a":3,"b":2}"#), Some(5));
+        assert_eq!(of(r#""votes":["a","a","b"]"#), Some(3));
         assert_eq!(of(r#""turns":1"#), None);
+        let not =
+            |text: &str| load(&format!("[{{\"task_id\":\"a\",{text}}}]")).unwrap().samples[0].not_attempts.clone();
+        assert_eq!(not(r#""attempts":"many""#).as_deref(), Some("`attempts` is a string: many"));
+        assert_eq!(not(r#""attempts":3"#), None);
     }
 }

@@ -69,8 +69,12 @@ pub(super) enum Reach {
     Part,
     /// A part of a local path, with or without an extension.
     Component,
-    /// The same, but a word alone is not enough: it needs an extension or a folder around it.
+    /// The same as a word of its own, and alone it is not enough: it needs an extension or a folder around it.
     InPath,
+    /// A file of data, or a folder that such a file is asked for in: pages and books are called so too.
+    Data,
+    /// The name of a variable, anywhere in a command.
+    Variable,
 }
 
 /// A path that is forbidden with all that is in it.
@@ -79,6 +83,8 @@ pub(super) struct Path {
     pub place: Place,
     /// Its components, folded, without the root.
     pub components: Vec<String>,
+    /// Whether it starts at the root; otherwise at a folder that nobody knows.
+    pub is_absolute: bool,
 }
 
 impl Forbidden {
@@ -103,7 +109,7 @@ impl Forbidden {
     pub fn add(&mut self, place: Place, path: &str) {
         let components: Vec<String> = split(path).map(folded).collect();
         if !components.is_empty() {
-            self.paths.push(Path { place, components });
+            self.paths.push(Path { place, components, is_absolute: path.starts_with('/') });
             self.compile();
         }
     }
@@ -155,16 +161,33 @@ pub(super) fn split(path: &str) -> impl Iterator<Item = &str> {
     path.split(['/', '\\']).filter(|part| !matches!(*part, "" | "." | "~") && !part.starts_with('$'))
 }
 
+/// Parts of a path in a name that stand for any number, as that of a process.
+pub(super) const NUMBER: &str = "#";
+
 const USUAL: &[(Place, Reach, &[&str])] = &[
-    (Place::JudgeCache, Reach::Part, &["judge-cache", "judge_cache", "judgecache"]),
-    (Place::JudgeCache, Reach::InPath, &["judgments", "judgements", "verdicts"]),
+    (Place::JudgeCache, Reach::Part, &["judge-cache", "judge_cache", "judgecache", ".cache/proofmark/judgments"]),
+    (Place::JudgeCache, Reach::Part, &[".local/state/proofmark"]),
+    (Place::JudgeCache, Reach::Data, &["judgments", "judgements", "verdicts"]),
     (Place::Grader, Reach::Component, &["grader", "graders", "autograder"]),
     (Place::Grader, Reach::InPath, &["judge", "scorer"]),
     (Place::Grader, Reach::Part, &["gaia-judge", "gaia_judge", "gaia-scorer", "gaia_scorer", "llm-judge", "llm_judge"]),
     (
         Place::Gold,
         Reach::Part,
-        &["answer_key", "answer-key", "answerkey", "gold_answers", "gold-answers", ".cache/ruflo/gaia"],
+        &[
+            "answer_key",
+            "answer-key",
+            "answerkey",
+            "gold_answers",
+            "gold-answers",
+            ".cache/ruflo/gaia",
+            // Datasets of the hub are kept there.
+            ".cache/proofmark",
+            "gold/answers",
+            "golds/answers",
+            "ground_truth/answers",
+            "ground-truth/answers",
+        ],
     ),
     (
         Place::Gold,
@@ -179,6 +202,8 @@ const USUAL: &[(Place, Reach, &[&str])] = &[
             "ground_truth.jsonl",
         ],
     ),
+    // Not `manifest.json`, `summary.json` or `report.html`: anybody writes files of these names. They are known by the
+    // path of their run.
     (
         Place::RunDirectory,
         Reach::Component,
@@ -188,6 +213,7 @@ const USUAL: &[(Place, Reach, &[&str])] = &[
             "telemetry.jsonl",
             "report.replay.json",
             "config.resolved.yaml",
+            "judge-probe.json",
             ".proofmark",
         ],
     ),
@@ -210,5 +236,23 @@ const USUAL: &[(Place, Reach, &[&str])] = &[
             "witness_key",
         ],
     ),
-    (Place::Keys, Reach::Part, &["proc/self/environ", "proc/1/environ"]),
+    (
+        Place::Keys,
+        Reach::Part,
+        // A variable is no part of a path: `/proc/$PPID/environ` is the last one.
+        &["proc/self/environ", "proc/#/environ", "proc/environ", ".config/proofmark", "proofmark/keys"],
+    ),
+    (
+        Place::Keys,
+        Reach::Variable,
+        &[
+            "proofmark_judge_key",
+            "proofmark_runner_key",
+            "proofmark_submitter_key",
+            "proofmark_verifier_key",
+            "proofmark_key_passphrase",
+            "proofmark_home",
+            "proofmark_trust",
+        ],
+    ),
 ];

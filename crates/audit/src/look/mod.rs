@@ -31,5 +31,5 @@ mod watch;
 pub use self::forbidden::{Forbidden, Place};
 pub use self::marks::Marks;
 pub use self::plea::{Plea, PleaKind, pleas};
-pub use self::touch::{Touch, touches};
+pub use self::touch::{Touch, touches, touches_of};
 pub use self::watch::{Grade, Sighting, Subject, Watch, Why};

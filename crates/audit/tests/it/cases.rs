@@ -30,6 +30,41 @@ pub(crate) fn audit_files(dir: &Path, files: &Value) -> Result<Report, AuditErro
     audit_results(&foreign, &Options::default())
 }
 
+/// The check that a case is about: by its name, which has the numbers of the audit that it was made for.
+fn about(name: &str) -> Option<&'static str> {
+    const EXPLOITS: &[(&str, &str)] = &[
+        ("fn-wrong-answer-marked-correct", "AUD-8"),
+        ("fn-metadata-pass-rate-lie", "AUD-8"),
+        ("fn-partial-trajectory", "AUD-1"),
+        ("fn-adr168-shape", "AUD-1"),
+        ("fn-thousands-separator", "AUD-1"),
+        ("fn-zero-width", "AUD-1"),
+        ("fn-html-entity", "AUD-1"),
+        ("fn-base64", "AUD-1"),
+        ("fn-list-order-separator", "AUD-1"),
+        ("fn-dataset-url-real", "AUD-1"),
+        ("fn-harness-gold-cache-read", "AUD-4"),
+        ("fn-grader-glob", "AUD-4"),
+        ("fn-grader-base64", "AUD-4"),
+        ("fn-step-type-case", "AUD-4"),
+        ("fn-oracle-in-system-field", "AUD-3"),
+        ("fn-voting-lie", "AUD-6"),
+        ("fn-judge-injection-homoglyph", "AUD-9"),
+        ("fn-correct-truthy-string", "AUD-8"),
+    ];
+    let of_family = match name.split('-').next()? {
+        "aud1" => "AUD-1",
+        "aud2" => "AUD-2",
+        "aud3" => "AUD-3",
+        "aud4" => "AUD-4",
+        "aud5" => "AUD-5",
+        "aud6" => "AUD-6",
+        "aud10" => "AUD-9",
+        _ => return EXPLOITS.iter().find(|(exploit, _)| *exploit == name).map(|(_, check)| *check),
+    };
+    (name != "aud3-llm-output-not-oracle").then_some(of_family)
+}
+
 #[test]
 fn every_case_comes_out_as_it_wants() {
     let mut wrong = Vec::new();
@@ -41,12 +76,20 @@ fn every_case_comes_out_as_it_wants() {
             assert_eq!(case["files"], cases[0]["files"], "else it can be decided and must be");
             continue;
         }
+        assert!(!name.starts_with("fn-") || about(name).is_some(), "{name}: say which check it is about");
         let dir = tempfile::tempdir().unwrap();
         let want = &case["want"];
         match audit_files(dir.path(), &case["files"]) {
             Err(error) if want["exit"] != 2 => wrong.push(format!("{name}: {error}")),
             Err(_) => {}
             Ok(report) => {
+                let is_fired =
+                    |id: &str| report.checks.iter().any(|check| check.id == id && check.status.as_str() != "pass");
+                if let Some(id) = about(name)
+                    && !is_fired(id)
+                {
+                    wrong.push(format!("{name}: {id} passed"));
+                }
                 let found = serde_json::json!({"clean": report.attestation.clean,
                     "strict_clean": report.attestation.strict_clean, "exit": 0});
                 let members = want.as_object().unwrap();

@@ -3,3 +3,5 @@
 // The attribute tells clippy that helpers here are tests too.
 #[cfg(test)]
 mod cases;
+#[cfg(test)]
+mod shapes;

@@ -480,4 +480,5 @@ tasks:
     env.run(&["run", "suite.yaml", "--run-dir", "run", "--allow-unsandboxed"]).expect(0).says(&["100.0%"]);
     let tools = &json(&env, "run/manifest.json")["tasks"][0]["agent"]["tools"];
     assert_eq!((tools[0]["name"].as_str(), tools[0]["sandbox"].as_str()), (Some("bash"), Some("none")));
+    env.run(&["audit", "run"]).expect(1).says(&["the tools of task `t` ran without a sandbox: bash"]);
 }

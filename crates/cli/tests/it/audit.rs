@@ -46,7 +46,8 @@ fn trajectory(id: &str) -> Value {
 }
 
 fn metadata() -> Value {
-    json!({"gaia_split": "validation", "voting_attempts": 1, "total_questions": 2, "pass_rate": 1, "model": "m"})
+    json!({"gaia_split": "validation", "dataset_revision": "abc", "voting_attempts": 1, "total_questions": 2,
+        "pass_rate": 1, "model": "m"})
 }
 
 const FILES: [&str; 6] =

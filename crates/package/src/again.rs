@@ -10,7 +10,7 @@ use proofmark_artefact::replay::{Answer, At, Options, Status, Target};
 use proofmark_artefact::store::{RunDir, names};
 use proofmark_artefact::verify::artefacts::{Whole, climb_artefacts, suite_root};
 use proofmark_artefact::verify::inputs::climb_inputs;
-use proofmark_artefact::verify::{Check, Climb, Demand, Outcome, Rung};
+use proofmark_artefact::verify::{Check, Climb, Demand, InputsSeen, Outcome, Rung};
 use proofmark_artefact::witness::Sidecar;
 use proofmark_audit::{AuditError, audit_run};
 use proofmark_run::ladder::Commands;
@@ -94,6 +94,7 @@ fn first_rung(look: &Look<'_>, run: &Path, root: Option<&Path>) -> (Climb, Optio
             Ok(sidecar) => {
                 let mut climb = Climb::new(Rung::Inputs);
                 climb.push(Check::new("inputs", Status::Skip).note("they are not in the package"));
+                climb.inputs = InputsSeen::None;
                 climb.add_gap("whether the inputs are those that the run was fed: they are not in the package");
                 (climb, Some(sidecar))
             }
@@ -129,6 +130,7 @@ fn first_rung(look: &Look<'_>, run: &Path, root: Option<&Path>) -> (Climb, Optio
         inputs.climb.answer = Answer::Holds;
         if inputs.climb.gaps.is_empty() {
             inputs.climb.add_gap("no input could be checked");
+            inputs.climb.inputs = InputsSeen::None;
         }
     }
     (inputs.climb, inputs.sidecar)

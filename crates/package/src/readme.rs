@@ -88,17 +88,21 @@ proofmark keys trust attestations/signer.pub --name submitter --role submitter
 proofmark verify .
 ```
 
-With nothing of ours. Each of these checks a signature; the last one checks the files:
+With nothing of ours. Each of these checks a signature; the last one checks the files. What they need beside the package goes
+to a folder elsewhere: another file in this one would be one that nobody signed.
 
 ```sh
 # OpenSSH
-echo "submitter namespaces=\"{NAMESPACE}\" $(cat attestations/signer.pub)" > allowed_signers
-ssh-keygen -Y verify -f allowed_signers -I submitter -n {NAMESPACE} -s attestations/package.json.sig < package.json
+elsewhere="$(mktemp -d)"
+echo "submitter namespaces=\"{NAMESPACE}\" $(cat attestations/signer.pub)" > "$elsewhere/allowed_signers"
+ssh-keygen -Y verify -f "$elsewhere/allowed_signers" -I submitter -n {NAMESPACE} \
+  -s attestations/package.json.sig < package.json
 
 # cosign
-cat > signer.pem <<'EOF'
+elsewhere="$(mktemp -d)"
+cat > "$elsewhere/signer.pem" <<'EOF'
 {pem}EOF
-cosign verify-blob-attestation --key signer.pem --bundle attestations/run.sigstore.json \
+cosign verify-blob-attestation --key "$elsewhere/signer.pem" --bundle attestations/run.sigstore.json \
   --type {EVAL_RUN} --insecure-ignore-tlog package.json
 
 # Python: pip install securesystemslib cryptography

@@ -27,6 +27,7 @@ use proofmark_trust::sshsig::{NAMESPACE, SshSignature};
 use proofmark_trust::statement::{Statement, StatementError};
 
 use crate::metadata::{Said, describe};
+use crate::papers::MAX_PAPER;
 use crate::readme::render;
 use crate::results;
 
@@ -71,6 +72,8 @@ pub enum SealError {
     Stray(String),
     #[error("`{0}` is not an ordinary file")]
     NotAFile(PathBuf),
+    #[error("`{name}` would have {size} bytes, more than the {limit} that a verifier reads")]
+    TooLong { name: &'static str, size: u64, limit: u64 },
     #[error("something has no canonical form")]
     Encode(#[from] EncodeError),
     #[error("the statement cannot be made")]
@@ -122,6 +125,7 @@ pub fn seal(folder: &Path, order: Order<'_>, key: &PrivateKey) -> Result<Sealed,
     let count = files.len() as u64;
     let contents = Contents { files, format: PACKAGE_FORMAT.to_owned(), run_id, version: PACKAGE_VERSION };
     let text = line(&contents)?;
+    check_paper(CONTENTS, &text)?;
     let digest = write(CONTENTS, &text)?;
 
     let predicate = Predicate {
@@ -138,10 +142,18 @@ pub fn seal(folder: &Path, order: Order<'_>, key: &PrivateKey) -> Result<Sealed,
         suite: metadata.suite.clone(),
     };
     fs::create_dir_all(folder.join(names::ATTESTATIONS)).map_err(|source| SealError::Write { name: BUNDLE, source })?;
-    write(BUNDLE, &attest(&contents, &digest, &predicate, key)?)?;
+    let bundle = attest(&contents, &digest, &predicate, key)?;
+    check_paper(BUNDLE, &bundle)?;
+    write(BUNDLE, &bundle)?;
     write(SSH_SIGNATURE, SshSignature::sign(key, NAMESPACE, &text).to_armour().as_bytes())?;
     write(SIGNER, signer_line(&key.public()).as_bytes())?;
     Ok(Sealed { run_id, files: count, bytes, digest, no_results })
+}
+
+/// What no verifier would read is not written either.
+fn check_paper(name: &'static str, bytes: &[u8]) -> Result<(), SealError> {
+    let (size, limit) = (bytes.len() as u64, MAX_PAPER);
+    if size > limit { Err(SealError::TooLong { name, size, limit }) } else { Ok(()) }
 }
 
 /// The signed statement about every file.

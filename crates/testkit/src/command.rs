@@ -68,9 +68,16 @@ impl TestEnv {
 
     /// Prepares a call that may have so many KiB of memory to write to, stacks included, and dies when it wants more.
     pub fn call_with_memory<S: AsRef<OsStr>>(&self, kib: u64, arguments: &[S]) -> Call {
+        self.call_with_limits(&[("-d", kib)], arguments)
+    }
+
+    /// Prepares a call under limits that the shell's `ulimit` sets, and that end it by a signal: `-t` seconds of CPU, `-f` blocks
+    /// of 512 bytes in a file.
+    pub fn call_with_limits<S: AsRef<OsStr>>(&self, limits: &[(&str, u64)], arguments: &[S]) -> Call {
         let mut command = Command::new("sh");
-        let script = r#"ulimit -d "$1" || exit 99; shift; exec "$@""#;
-        command.args(["-c", script, "sh", &kib.to_string()]).arg(&self.program).args(arguments);
+        let set: String =
+            limits.iter().map(|(option, limit)| format!("ulimit {option} {limit} || exit 99; ")).collect();
+        command.args(["-c", &format!(r#"{set}exec "$@""#), "sh"]).arg(&self.program).args(arguments);
         self.prepare(command)
     }
 

@@ -30,6 +30,8 @@ pub enum BundleError {
     Hint { hint: String, signer: Fingerprint },
 }
 
+/// More than any bundle with a plain key has, with a few signatures too many: so that it is told what is wrong with it.
+const MAX_VALUES: usize = 256;
 const MEDIA_TYPE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
 
 #[derive(Serialize, Deserialize)]
@@ -65,7 +67,7 @@ impl Bundle {
         if bytes.len() > MAX_ENVELOPE {
             return Err(BundleError::TooLarge);
         }
-        let value = json::parse(bytes).map_err(BundleError::Json)?;
+        let value = json::parse_bounded(bytes, MAX_VALUES).map_err(BundleError::Json)?;
         let file: BundleFile = json::from_value(&value).map_err(BundleError::Shape)?;
         if file.media_type != MEDIA_TYPE {
             return Err(BundleError::MediaType(file.media_type.chars().take(200).collect()));

@@ -7,8 +7,10 @@ use proofmark_canon::{Digest, to_vec};
 use serde::{Deserialize, Serialize};
 
 const TYPE: &str = "https://in-toto.io/Statement/v1";
-/// The most files that one statement is about.
-pub const MAX_SUBJECTS: usize = 200_000;
+/// The most files that one statement is about: as many as an archive may list.
+pub const MAX_SUBJECTS: usize = 65_536;
+/// The most values in a statement: four for each file, and what is said of them.
+const MAX_VALUES: usize = 4 * MAX_SUBJECTS + 65_536;
 const MAX_NAME: usize = 4096;
 
 /// What is said of which files.
@@ -110,7 +112,7 @@ impl Statement {
 
     /// Reads bytes whose signature was checked.
     pub fn parse(bytes: &[u8], predicate_type: &str) -> Result<Self, StatementError> {
-        let value = json::parse(bytes).map_err(StatementError::Json)?;
+        let value = json::parse_bounded(bytes, MAX_VALUES).map_err(StatementError::Json)?;
         json::check_canonical(bytes).map_err(StatementError::NotCanonical)?;
         let file: StatementFile = json::from_value(&value).map_err(StatementError::Shape)?;
         let short = |text: String| text.chars().take(200).collect::<String>();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::ladder::{Check, Climb, Rung};
+use super::ladder::{Check, Climb, InputsSeen, Rung};
 use crate::replay::{self, Answer, Line, Options, Status, Target, Where};
 use crate::store::names;
 use crate::witness::Sidecar;
@@ -63,6 +63,7 @@ fn climb_of(target: &Target, outcome: &replay::Outcome) -> Climb {
     }
     let (all, open) = counted(&outcome.lines);
     if open > 0 {
+        climb.inputs = if open == all { InputsSeen::None } else { InputsSeen::Some };
         let were = if all == 1 { "the only input".to_owned() } else { format!("{open} of {all} inputs") };
         climb.add_gap(format!("{were} could not be checked"));
     }

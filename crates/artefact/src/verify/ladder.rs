@@ -102,15 +102,27 @@ pub struct Climb {
     pub failed: u64,
     /// What the rung leaves open although it holds.
     pub gaps: Vec<String>,
+    /// Of the first rung: how many inputs were looked at. For the sentences alone.
+    #[serde(skip)]
+    pub inputs: InputsSeen,
     pub name: &'static str,
     #[schemars(with = "u8", range(min = 1, max = 5))]
     pub rung: Rung,
 }
 
+/// How many of a run's inputs were looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InputsSeen {
+    #[default]
+    All,
+    Some,
+    None,
+}
+
 impl Climb {
     pub fn new(rung: Rung) -> Self {
         let (checks, gaps) = (Vec::new(), Vec::new());
-        Self { answer: Answer::Holds, checks, failed: 0, gaps, name: rung.name(), rung }
+        Self { answer: Answer::Holds, checks, failed: 0, gaps, inputs: InputsSeen::All, name: rung.name(), rung }
     }
 
     /// A rung that could not be tried: nothing of it was looked at.
@@ -258,7 +270,9 @@ impl Outcome {
             _ => Answer::Holds,
         };
         let reached = Rung::of_number(self.reached);
-        self.proves = words::proves(reached, &self.gaps, self.live.as_ref());
+        let inputs =
+            self.rungs.iter().find(|climb| climb.rung == Rung::Inputs).map_or(InputsSeen::All, |climb| climb.inputs);
+        self.proves = words::proves(reached, inputs, &self.gaps, self.live.as_ref());
         self.does_not_prove = words::does_not_prove(reached).to_owned();
         self
     }

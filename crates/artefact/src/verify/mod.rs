@@ -27,4 +27,4 @@ pub mod records;
 mod witness;
 mod words;
 
-pub use ladder::{Agreement, Check, Climb, Demand, LiveReport, Outcome, Rung, Summary};
+pub use ladder::{Agreement, Check, Climb, Demand, InputsSeen, LiveReport, Outcome, Rung, Summary};

@@ -1,16 +1,25 @@
 //! What a rung proves and what it does not, in one sentence each.
 
-use super::ladder::{LiveReport, Rung};
+use super::ladder::{InputsSeen, LiveReport, Rung};
 use crate::number::percent;
 
 /// What is known once this rung holds with all below it.
-pub(super) fn proves(reached: Option<Rung>, gaps: &[String], live: Option<&LiveReport>) -> String {
+pub(super) fn proves(reached: Option<Rung>, inputs: InputsSeen, gaps: &[String], live: Option<&LiveReport>) -> String {
+    // What was not looked at is not claimed.
+    let inputs = match inputs {
+        InputsSeen::All => Some("the inputs are the ones"),
+        InputsSeen::Some => Some("the inputs that could be looked at are the ones"),
+        InputsSeen::None => None,
+    };
     let mut text = match reached {
         None => return "nothing".to_owned(),
-        Some(Rung::Inputs) => "the inputs are the ones that the report says the run was fed".to_owned(),
+        Some(Rung::Inputs) => match inputs {
+            Some(inputs) => format!("{inputs} that the report says the run was fed"),
+            None => "the witness says which inputs the run was fed; none of them was looked at".to_owned(),
+        },
         Some(Rung::Artefacts) => {
-            "the inputs are the ones the run was fed, and no file of the run changed since its witness was written"
-                .to_owned()
+            let unchanged = "no file of the run changed since its witness was written";
+            inputs.map_or(unchanged.to_owned(), |inputs| format!("{inputs} the run was fed, and {unchanged}"))
         }
         Some(Rung::Scores) => {
             "the files are as the run left them, and every score and total follows from the recorded answers by the \
@@ -72,11 +81,20 @@ mod tests {
         let all: Vec<Option<Rung>> = [None].into_iter().chain(Rung::ALL.map(Some)).collect();
         let mut seen = std::collections::BTreeSet::new();
         for rung in all {
-            for text in [proves(rung, &[], None), does_not_prove(rung).to_owned()] {
+            for text in [proves(rung, InputsSeen::All, &[], None), does_not_prove(rung).to_owned()] {
                 assert!(!text.ends_with('.') && seen.insert(text.clone()), "{text}");
             }
         }
-        let text = proves(Some(Rung::Inputs), &["1 of 5 inputs could not be checked".to_owned()], None);
+        let text =
+            proves(Some(Rung::Inputs), InputsSeen::Some, &["1 of 5 inputs could not be checked".to_owned()], None);
         assert!(text.ends_with("; left open: 1 of 5 inputs could not be checked"), "{text}");
+    }
+
+    #[test]
+    fn nothing_is_claimed_of_inputs_that_were_not_looked_at() {
+        let text = |inputs| proves(Some(Rung::Artefacts), inputs, &[], None);
+        assert!(text(InputsSeen::All).starts_with("the inputs are the ones the run was fed, and no file"));
+        assert!(text(InputsSeen::Some).starts_with("the inputs that could be looked at are the ones the run was fed"));
+        assert_eq!(text(InputsSeen::None), "no file of the run changed since its witness was written");
     }
 }

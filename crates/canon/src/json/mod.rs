@@ -19,7 +19,7 @@ mod write;
 
 pub use check::{NotCanonical, check_canonical};
 pub use de::{ShapeError, from_value};
-pub use read::{Integers, MAX_DEPTH, ParseError, ParseErrorKind, parse, parse_with};
+pub use read::{Integers, MAX_DEPTH, ParseError, ParseErrorKind, parse, parse_bounded, parse_with};
 pub use ser::{EncodeError, to_value, to_vec, to_writer};
 pub use value::{Map, Number, Value, cmp_utf16};
 pub use write::{append_count, append_number, append_string};

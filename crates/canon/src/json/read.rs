@@ -59,6 +59,8 @@ pub enum ParseErrorKind {
     BadEscape(char),
     #[error("lists and objects are nested deeper than {MAX_DEPTH}")]
     TooDeep,
+    #[error("there are more than {0} values")]
+    TooManyValues(usize),
     #[error("the text goes on after the value")]
     TrailingText,
     #[error("not valid UTF-8")]
@@ -82,11 +84,21 @@ pub fn parse(bytes: &[u8]) -> Result<Value, ParseError> {
     parse_with(bytes, Integers::Refuse)
 }
 
+/// Parses one value of no more than so many, itself and those in it counted. In memory small values take 16 times their text: a
+/// file of a stranger needs a bound on both.
+pub fn parse_bounded(bytes: &[u8], values: usize) -> Result<Value, ParseError> {
+    parse_all(bytes, Integers::Refuse, values)
+}
+
 /// Parses one value with a rule for integers that a double cannot hold.
 pub fn parse_with(bytes: &[u8], integers: Integers) -> Result<Value, ParseError> {
+    parse_all(bytes, integers, usize::MAX)
+}
+
+fn parse_all(bytes: &[u8], integers: Integers, values: usize) -> Result<Value, ParseError> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| ParseError::at(bytes, error.valid_up_to(), ParseErrorKind::NotUtf8))?;
-    let mut reader = Reader { text, bytes, at: 0, integers };
+    let mut reader = Reader { text, bytes, at: 0, integers, values, left: values };
     let result = reader.document();
     result.map_err(|kind| ParseError::at(bytes, reader.at, kind))
 }
@@ -109,6 +121,9 @@ struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     integers: Integers,
+    /// How many values there may be, and how many more.
+    values: usize,
+    left: usize,
 }
 
 type Read<T> = Result<T, ParseErrorKind>;
@@ -122,6 +137,7 @@ impl Reader<'_> {
     }
 
     fn value(&mut self, depth: usize) -> Read<Value> {
+        self.left = self.left.checked_sub(1).ok_or(ParseErrorKind::TooManyValues(self.values))?;
         match self.peek()? {
             b'{' => self.object(depth),
             b'[' => self.array(depth),
@@ -441,6 +457,15 @@ mod tests {
             assert!(parse(text.as_bytes()).is_err(), "{text:?}");
         }
         assert!(parse(b"\"\xff\"").is_err());
+    }
+
+    #[test]
+    fn every_value_counts_against_the_bound() {
+        for (text, values) in [("1", 1), ("[]", 1), ("[1,[2]]", 4), (r#"{"a":{"b":[true,null]}}"#, 5)] {
+            assert!(parse_bounded(text.as_bytes(), values).is_ok(), "{text}");
+            let kind = parse_bounded(text.as_bytes(), values - 1).unwrap_err().kind;
+            assert_eq!(kind, ParseErrorKind::TooManyValues(values - 1), "{text}");
+        }
     }
 
     #[test]

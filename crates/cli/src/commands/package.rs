@@ -8,7 +8,8 @@ use proofmark_artefact::package::names::{ATTESTATIONS, CONTENTS, INPUTS, RUN};
 use proofmark_artefact::store::names;
 use proofmark_artefact::suite::resolve::Overrides;
 use proofmark_model::Surroundings;
-use proofmark_package::archive::{ArchiveError, Limits, Opened, Source, open};
+use proofmark_package::archive::{ArchiveError, Limits, Opened, Source, begins_as_archive};
+use proofmark_package::papers::open_listed;
 use proofmark_run::dataset::HubContext;
 use proofmark_run::ready::{ModelUse, Ready, World};
 use tempfile::TempDir;
@@ -23,14 +24,16 @@ pub(crate) fn is_package(path: &Path) -> bool {
         return path.join(ATTESTATIONS).is_dir() || (path.join(CONTENTS).is_file() && path.join(RUN).is_dir());
     }
     let name = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-    name.ends_with(".tar") || name.ends_with(".tar.zst") || (path.is_file() && has_magic(path))
+    // Those that are no format of packages too: they are told so.
+    const ENDINGS: [&str; 6] = [".tar", ".tar.zst", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2"];
+    ENDINGS.iter().any(|ending| name.ends_with(ending)) || (path.is_file() && has_magic(path))
 }
 
 /// Whether a file begins as archives do.
 fn has_magic(path: &Path) -> bool {
     let mut beginning = Vec::new();
     let read = File::open(path).and_then(|file| file.take(262).read_to_end(&mut beginning));
-    read.is_ok() && (beginning.get(257..262) == Some(b"ustar") || beginning.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]))
+    read.is_ok() && begins_as_archive(&beginning)
 }
 
 /// A package that was opened; an archive's files go when it is dropped.
@@ -39,13 +42,18 @@ pub(crate) struct Package {
     _scratch: TempDir,
 }
 
-/// Opens a package. Nothing of it is checked but that it holds plain files within the limits.
+/// A folder to unpack to, which goes away when it is dropped.
+pub(crate) fn scratch() -> Result<TempDir, ArchiveError> {
+    TempDir::new()
+        .map_err(|source| ArchiveError::Write { path: PathBuf::from("the folder for temporary files"), source })
+}
+
+/// Opens a package. Nothing of it is checked but that it holds plain files within the limits, and an archive only those on its
+/// list.
 pub(crate) fn open_package(path: &Path) -> Result<Package, ArchiveError> {
-    let failed = |source| ArchiveError::Write { path: PathBuf::from("the folder for temporary files"), source };
-    let scratch = TempDir::new().map_err(failed)?;
-    let into = scratch.path().join("package");
-    std::fs::create_dir(&into).map_err(failed)?;
-    let opened = open(&Source::at(path)?, &into, &Limits::default(), |_, _| Ok(()))?;
+    let source = Source::at(path)?;
+    let scratch = scratch()?;
+    let opened = open_listed(&source, scratch.path(), &Limits::default())?;
     Ok(Package { opened, _scratch: scratch })
 }
 

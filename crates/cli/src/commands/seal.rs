@@ -18,6 +18,7 @@ use proofmark_package::allowances::needed;
 use proofmark_package::archive;
 use proofmark_package::collect::{CollectError, collect_inputs, collect_run};
 use proofmark_package::metadata::Said;
+use proofmark_package::papers::PAPERS;
 use proofmark_package::seal::{Order, Sealed, package_name, seal, sealer};
 use proofmark_run::ladder::Commands;
 use proofmark_trust::policy::{Distrust, Role, Trust};
@@ -131,7 +132,8 @@ impl Target {
         )
         .map_err(|error| Failure::from_error(&error).hint(error.hint().map(str::to_owned)))?;
         let files = opened.files.keys().map(|name| (name.clone(), name.under(folder)));
-        let written = archive::write(&self.archive(), &self.name, files).map_err(|error| failed(&error))?;
+        let first = PAPERS.map(|(name, _)| name);
+        let written = archive::write(&self.archive(), &self.name, &first, files).map_err(|error| failed(&error))?;
         let renamed = fs::rename(folder, self.folder()).and_then(|()| sync_dir(&self.output));
         if let Err(error) = renamed {
             // One without the other is half a package.

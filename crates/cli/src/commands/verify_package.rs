@@ -7,13 +7,14 @@ use proofmark_artefact::package::names::HUB;
 use proofmark_artefact::replay::Answer;
 use proofmark_artefact::store::write_atomic;
 use proofmark_artefact::verify::{Demand, Rung};
+use proofmark_package::archive::{ArchiveError, Limits, Source};
 use proofmark_package::svr;
-use proofmark_package::verify::{Allowed, UnknownSigner, Verification, Warnings, refuse, verify};
+use proofmark_package::verify::{Allowed, UnknownSigner, Verification, Warnings, verify};
 use proofmark_run::ladder::Commands;
 use proofmark_trust::moment::Moment;
 use proofmark_trust::policy::Role;
 
-use super::package::{load, open_package};
+use super::package::{load, scratch};
 use super::verify_replay;
 use crate::args::{ReplayFormat, VerifyArgs};
 use crate::exit::{Exit, Failure};
@@ -66,15 +67,12 @@ pub(crate) fn run(args: &VerifyArgs, demand: Demand, settings: &Settings) -> Res
         load: &loader,
         progress: &|_, _| {},
     };
-    let package = open_package(Path::new(path));
-    let verdict = match &package {
-        Ok(package) => verify(&package.opened, &how),
-        Err(error) if error.is_refusal() => {
-            let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-            refuse(&format!("{error}{hint}"), &how)
-        }
-        Err(error) => return Err(Failure::from_error(error).hint(error.hint().map(str::to_owned))),
+    let failed = |error: ArchiveError| {
+        Failure::from_error(&error).within(&format!("`{path}`: ")).hint(error.hint().map(str::to_owned))
     };
+    let source = Source::at(Path::new(path)).map_err(|error| Failure::from_error(&error))?;
+    let scratch = scratch().map_err(failed)?;
+    let verdict = verify(&source, scratch.path(), &Limits::default(), &how).map_err(failed)?;
     let palette = if settings.style.stdout == Style::Coloured { Palette::Colour } else { Palette::Plain };
     settings.print(&match args.format {
         ReplayFormat::Text => format::text(&verdict, path, palette),

@@ -9,7 +9,7 @@ use super::name::NameError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct Refusal {
-    /// Stable, for programs: `unlisted`.
+    /// Stable, for programs: `unlisted`, `other_size`.
     pub code: &'static str,
     /// For people, without the file's name: "the package's manifest does not list it".
     pub why: String,
@@ -47,6 +47,14 @@ pub enum ArchiveError {
     TooLargeTogether { name: String, limit: u64 },
     #[error("the archive unpacks to more than {ratio} times its size")]
     Ratio { ratio: u64 },
+    #[error("without a list of files nothing is unpacked; `package.json`: {why}")]
+    NoList { why: String },
+    #[error("the list of files does not come within the first {limit} bytes of what is packed")]
+    LateList { limit: u64 },
+    #[error(
+        "its files have {bytes} bytes together, and nobody whom you believe signed them; {limit} would be unpacked"
+    )]
+    Unvouched { bytes: u64, limit: u64 },
     #[error("the archive ends {place}")]
     Truncated { place: String },
     #[error("the header at byte {at} has the wrong checksum")]
@@ -59,6 +67,8 @@ pub enum ArchiveError {
     NotAnArchive,
     #[error("the archive is packed in a way that cannot be unpacked")]
     Packing { source: io::Error },
+    #[error("it is packed with {packing}, which is no format of packages")]
+    OtherPacking { packing: &'static str },
     #[error("`{name}` is refused: {source}")]
     NotAdmitted { name: String, source: Refusal },
     #[error("`{name}` changed while it was read")]
@@ -92,12 +102,16 @@ impl ArchiveError {
             Self::TooMany { .. } => "too_many",
             Self::TooLarge { .. } | Self::TooLargeTogether { .. } => "too_large",
             Self::Ratio { .. } => "ratio",
+            Self::NoList { .. } => "no_list",
+            Self::LateList { .. } => "late_list",
+            Self::Unvouched { .. } => "unvouched",
             Self::Truncated { .. } => "truncated",
             Self::Checksum { .. } => "checksum",
             Self::Header { .. } => "header",
             Self::Garbage { .. } => "garbage",
             Self::NotAnArchive => "not_an_archive",
             Self::Packing { .. } => "packing",
+            Self::OtherPacking { .. } => "other_packing",
             Self::NotAdmitted { source, .. } => source.code,
             Self::Changed { .. } => "changed",
             Self::NotEmpty(_) => "not_empty",
@@ -111,7 +125,8 @@ impl ArchiveError {
     pub fn is_refusal(&self) -> bool {
         !matches!(
             self,
-            Self::Changed { .. }
+            Self::OtherPacking { .. }
+                | Self::Changed { .. }
                 | Self::NotEmpty(_)
                 | Self::Missing(_)
                 | Self::NotAFile(_)
@@ -129,6 +144,16 @@ impl ArchiveError {
             ),
             Self::NotAnArchive => Some("a package is a folder, a `.tar` or a `.tar.zst` that `proofmark seal` made"),
             Self::Packing { .. } | Self::Ratio { .. } => Some("ask for the archive that is not packed"),
+            Self::LateList { .. } => {
+                Some("unpack it with `zstd -d` and verify the `.tar`: there nothing is unpacked in search of it")
+            }
+            Self::Unvouched { .. } => Some(
+                "when you believe the signer, `proofmark keys trust KEY --role submitter`; \
+                 `--any-signer` believes anybody, or unpack it yourself and verify the folder",
+            ),
+            Self::OtherPacking { .. } => {
+                Some("a package is a folder, a `.tar` or a `.tar.zst`: unpack it, and verify what is in it")
+            }
             Self::Truncated { .. } => Some("fetch the archive again; it is not whole"),
             _ => None,
         }

@@ -127,6 +127,11 @@ pub(super) fn parse(block: &Block) -> Result<Header, Fault> {
     Ok(header(&[prefix, b"/", name].concat(), size))
 }
 
+/// Whether bytes begin with a header, whatever it says.
+pub(super) fn has_magic(bytes: &[u8]) -> bool {
+    bytes.get(MAGIC.0..).is_some_and(|magic| magic.starts_with(&POSIX[..5]))
+}
+
 /// Whether there are only zeros. Compared in one go: every block is looked at, and an enemy may send very many.
 pub(super) fn is_zero(bytes: &[u8]) -> bool {
     bytes.chunks(BLOCK).all(|chunk| *chunk == [0; BLOCK][..chunk.len()])

@@ -211,7 +211,9 @@ fn nothing_may_follow_the_end_but_zeros_that_fill_a_record() {
     // Between the end of `content` and the end of its block.
     assert_eq!(with(&|bytes| bytes[ends - 2 * BLOCK - 1] = 1), "garbage");
     assert_eq!(code(b""), "not_an_archive");
-    assert_eq!(code(b"PK\x03\x04"), "not_an_archive");
+    for packing in [&b"PK\x03\x04"[..], b"\x1f\x8b\x08", b"BZh91AY", b"\xfd7zXZ\0"] {
+        assert_eq!(code(packing), "other_packing");
+    }
     assert_eq!(code(&[b'x'; 4096]), "not_an_archive");
     assert_eq!(code(&[0; 1024]), "empty");
 }

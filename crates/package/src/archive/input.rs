@@ -6,7 +6,7 @@ use std::path::Path;
 use zstd::stream::read::Decoder;
 
 use super::error::ArchiveError;
-use super::header::is_zero;
+use super::header::{self, BLOCK, is_zero};
 use super::limits::Limits;
 
 /// An archive from its first byte on, read forward.
@@ -40,13 +40,22 @@ impl<'a, R: Read + Seek> Input<'a, R> {
             decoder.window_log_max(MAX_WINDOW_LOG).map_err(failed)?;
             Bytes::Packed { decoder: Box::new(decoder), limits }
         } else {
-            Bytes::Plain { source: BufReader::with_capacity(BUFFER, source), length }
+            if let Some((_, packing)) = OTHERS.iter().find(|(beginning, _)| magic[..read].starts_with(beginning)) {
+                return Err(ArchiveError::OtherPacking { packing });
+            }
+            // Little: the bytes behind a header are mostly passed over, and those of a file are read past it.
+            Bytes::Plain { source: BufReader::with_capacity(8 * BLOCK, source), length }
         };
         Ok(Self { bytes, at: 0, path })
     }
 
     pub(super) fn at(&self) -> u64 {
         self.at
+    }
+
+    /// Whether bytes can only be passed over by unpacking them.
+    pub(super) fn is_packed(&self) -> bool {
+        matches!(self.bytes, Bytes::Packed { .. })
     }
 
     /// Whether so many bytes may still come. Of a packed archive nobody knows before.
@@ -124,6 +133,12 @@ impl<'a, R: Read + Seek> Input<'a, R> {
     }
 }
 
+/// Whether a file begins as archives do, ours and those of others.
+pub fn begins_as_archive(beginning: &[u8]) -> bool {
+    let others = OTHERS.iter().any(|(magic, _)| beginning.starts_with(magic));
+    others || beginning.starts_with(&ZSTD) || header::has_magic(beginning)
+}
+
 /// Counts what is read through it, and remembers whether the reading itself failed.
 struct Counted<R> {
     source: R,
@@ -163,6 +178,9 @@ pub(super) fn fill(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usiz
 pub(super) const BUFFER: usize = 128 << 10;
 /// How the first bytes of zstd's frames look.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// How the first bytes of what others pack look.
+const OTHERS: [(&[u8], &str); 4] =
+    [(&[0x1f, 0x8b], "gzip"), (b"BZh", "bzip2"), (&[0xfd, b'7', b'z', b'X'], "xz"), (b"PK\x03\x04", "zip")];
 /// 64 MiB: what unpacking may hold in memory. Packing with `zstd -19` wants 8.
 const MAX_WINDOW_LOG: u32 = 26;
 /// Most programs fill archives with zeros up to a multiple of this.

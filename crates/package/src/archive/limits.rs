@@ -18,6 +18,9 @@ pub struct Limits {
     pub ratio: u64,
     /// What a packed archive may grow to whatever its size: a small one of repetitive text packs very well.
     pub ratio_free_bytes: u64,
+    /// What is unpacked for the sake of nobody in particular: in search of the list of files, and of what somebody signed
+    /// who is not believed.
+    pub unvouched_bytes: u64,
 }
 
 impl Default for Limits {
@@ -29,6 +32,7 @@ impl Default for Limits {
             total_bytes: 64 << 30,
             ratio: 250,
             ratio_free_bytes: 16 << 20,
+            unvouched_bytes: 256 << 20,
         }
     }
 }

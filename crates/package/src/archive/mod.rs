@@ -25,8 +25,9 @@ mod hostile_tests;
 mod testing;
 
 pub use error::{ArchiveError, Refusal};
+pub use input::begins_as_archive;
 pub use limits::{LARGEST_FILE, Limits};
 pub use name::{Name, NameError};
-pub use open::{Member, Opened, Source, open};
+pub use open::{Member, Opened, Source, open, peek};
 pub use read::extract;
 pub use write::{WriteError, Written, write};

@@ -55,6 +55,12 @@ impl Source {
     }
 }
 
+/// Reads some small files of an archive to memory, each with its largest size, before anything of it is unpacked.
+pub fn peek(archive: &Path, wanted: &[(&str, u64)], limits: &Limits) -> Result<BTreeMap<Name, Vec<u8>>, ArchiveError> {
+    let mut file = File::open(archive).map_err(|source| ArchiveError::Read { path: archive.to_owned(), source })?;
+    read::peek(&mut file, archive, wanted, limits)
+}
+
 /// Opens a package: an archive's files are written to `into`, an empty folder; those of a folder stay where they are.
 ///
 /// `admit` is asked about each file before a byte of it is read, and before anything is written.

@@ -65,6 +65,54 @@ pub fn extract<R: Read + Seek>(
     Ok(Opened { folder: into.to_owned(), top, files })
 }
 
+/// Reads some small files of an archive to memory, each with its largest size, and writes nothing. The walk ends when all of
+/// them are found; the rest of the archive is not looked at then.
+///
+/// A plain archive is passed over without being read. Of a packed one no more is unpacked than may be in vain.
+pub(super) fn peek<R: Read + Seek>(
+    archive: &mut R,
+    path: &Path,
+    wanted: &[(&str, u64)],
+    limits: &Limits,
+) -> Result<BTreeMap<Name, Vec<u8>>, ArchiveError> {
+    let mut contents = Contents::new(limits);
+    let mut found = BTreeMap::new();
+    let mut walk = Walk::begin(archive, path, limits)?;
+    while let Some(entry) = walk.next()? {
+        contents.count()?;
+        let (name, size) = match entry {
+            Entry::Top => continue,
+            Entry::Folder(name) => {
+                contents.add_folder(&name)?;
+                continue;
+            }
+            Entry::File(name, size) => (name, size),
+        };
+        contents.add_file(&name, size, |_, _| Ok(()))?;
+        walk.check_search(size, limits.unvouched_bytes)?;
+        match wanted.iter().find(|(one, _)| *one == name.as_str()) {
+            None => walk.pass_over(&name, size)?,
+            Some((_, limit)) if size > *limit => {
+                return Err(ArchiveError::TooLarge { name: name.to_string(), size, limit: *limit });
+            }
+            Some(_) => {
+                let mut bytes = Vec::new();
+                walk.read_over(&name, size, |more| {
+                    bytes.extend_from_slice(more);
+                    Ok(())
+                })?;
+                found.insert(name, bytes);
+            }
+        }
+        if found.len() == wanted.len() {
+            return Ok(found);
+        }
+    }
+    walk.finish()?;
+    contents.finish()?;
+    Ok(found)
+}
+
 /// Makes sure that there is a folder and nothing in it: then nothing there can lead elsewhere.
 fn check_empty(folder: &Path) -> Result<(), ArchiveError> {
     let failed = |source| ArchiveError::Read { path: folder.to_owned(), source };
@@ -179,6 +227,12 @@ impl<'a, R: Read + Seek> Walk<'a, R> {
             (Kind::Folder, rest) => Ok(Entry::Folder(rest.parse().map_err(refused)?)),
             (_, rest) => Ok(Entry::File(rest.parse().map_err(refused)?, header.size)),
         }
+    }
+
+    /// Refuses to unpack the bytes of another file when it is too many already.
+    fn check_search(&self, size: u64, limit: u64) -> Result<(), ArchiveError> {
+        let is_late = self.input.is_packed() && self.input.at().saturating_add(size) > limit;
+        if is_late { Err(ArchiveError::LateList { limit }) } else { Ok(()) }
     }
 
     /// Passes over a file's bytes.

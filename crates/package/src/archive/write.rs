@@ -42,10 +42,12 @@ pub enum WriteError {
 /// Writes files to an archive in which all of them are in one folder. The archive appears whole or not at all, and never
 /// in the place of another file.
 ///
-/// In it the files are sorted by name, belong to nobody, were changed at the beginning of time, and everybody may read them.
+/// In it those of the names in `first` come first, in that order, so that a reader has them before it unpacks the others. The
+/// others are sorted by name. All belong to nobody, were changed at the beginning of time, and everybody may read them.
 pub fn write(
     target: &Path,
     top: &str,
+    first: &[&str],
     files: impl IntoIterator<Item = (Name, PathBuf)>,
 ) -> Result<Written, WriteError> {
     if top.contains('/') || top.parse::<Name>().is_err() {
@@ -54,7 +56,7 @@ pub fn write(
     if fs::symlink_metadata(target).is_ok() {
         return Err(WriteError::Exists(target.to_owned()));
     }
-    let files = check(top, files.into_iter().collect())?;
+    let files = check(top, first, files.into_iter().collect())?;
     let failed = |source| WriteError::Io { path: target.to_owned(), source };
     let mut archive = AtomicFile::create(target).map_err(failed)?;
     let mut bytes = 0;
@@ -96,8 +98,9 @@ struct Checked {
 }
 
 /// Makes sure of all files before the first is written, and sorts them.
-fn check(top: &str, mut files: Vec<(Name, PathBuf)>) -> Result<Vec<Checked>, WriteError> {
-    files.sort();
+fn check(top: &str, first: &[&str], mut files: Vec<(Name, PathBuf)>) -> Result<Vec<Checked>, WriteError> {
+    let place = |name: &Name| first.iter().position(|one| *one == name.as_str()).unwrap_or(first.len());
+    files.sort_by(|(one, _), (other, _)| (place(one), one).cmp(&(place(other), other)));
     let limits = Limits::default();
     let mut contents = Contents::new(&limits);
     let mut checked = Vec::with_capacity(files.len());
@@ -126,6 +129,7 @@ mod tests {
     use std::process::Command;
 
     const TOP: &str = "submission-2026-11-16-0a1b2c3d4e5f";
+    const FIRST: [&str; 2] = ["records.jsonl", "attestations/package.json.sig"];
 
     /// Files with a content each.
     type Files = BTreeMap<String, Vec<u8>>;
@@ -168,7 +172,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let files = some_files();
         let target = folder.path().join("p.tar");
-        let written = write(&target, TOP, lay_out(&files, &folder.path().join("files"))).unwrap();
+        let written = write(&target, TOP, &FIRST, lay_out(&files, &folder.path().join("files"))).unwrap();
         assert_eq!(digest_file(&target).unwrap(), (written.digest, written.bytes));
         let (opened, found) = unpack(&target);
         assert_eq!(found, files);
@@ -185,17 +189,17 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         let mut listed = lay_out(&some_files(), &folder.path().join("one"));
-        let one = write(&folder.path().join("one.tar"), TOP, listed.clone()).unwrap();
+        let one = write(&folder.path().join("one.tar"), TOP, &FIRST, listed.clone()).unwrap();
         listed.reverse();
         for (_, path) in &listed {
             fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
             let file = fs::File::options().append(true).open(path).unwrap();
             file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(86_400)).unwrap();
         }
-        let two = write(&folder.path().join("two.tar"), TOP, listed).unwrap();
+        let two = write(&folder.path().join("two.tar"), TOP, &FIRST, listed).unwrap();
         assert_eq!(one, two);
         // Moves only when the format does: then packages of before have another digest.
-        assert_eq!(one.digest.short(), "3e978bb25025");
+        assert_eq!(one.digest.short(), "60d7d4db3a15");
     }
 
     #[test]
@@ -203,8 +207,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("p.tar");
         let files = some_files();
-        write(&target, TOP, lay_out(&files, &folder.path().join("files"))).unwrap();
-        let want: Vec<String> = files.keys().map(|name| format!("{TOP}/{name}")).collect();
+        write(&target, TOP, &FIRST, lay_out(&files, &folder.path().join("files"))).unwrap();
+        let mut names: Vec<&String> = files.keys().collect();
+        names.sort_by_key(|name| (FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len()), *name));
+        let want: Vec<String> = names.iter().map(|name| format!("{TOP}/{name}")).collect();
         let run = |program: &str, arguments: &[&str]| {
             let output = Command::new(program).args(arguments).arg(&target).output().unwrap();
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -218,8 +224,7 @@ mod tests {
                     assert e.isreg() and (e.mode, e.uid, e.gid, e.mtime, e.uname, e.gname) == (0o644, 0, 0, 0, '', '')\n    \
                     print(e.name, e.size, sep='\\t')";
         let listed = run("python3", &["-X", "utf8", "-c", code]);
-        let want: Vec<String> =
-            files.iter().map(|(name, content)| format!("{TOP}/{name}\t{}", content.len())).collect();
+        let want: Vec<String> = names.iter().map(|name| format!("{TOP}/{name}\t{}", files[*name].len())).collect();
         assert_eq!(listed.lines().collect::<Vec<_>>(), want);
     }
 
@@ -276,15 +281,15 @@ mod tests {
             (TOP, &[("a", "")], "is a device"),
             (&"t".repeat(60), &[(&long, "x")], "does not fit"),
         ] {
-            let error = write(&target, top, list(names)).unwrap_err().to_string();
+            let error = write(&target, top, &FIRST, list(names)).unwrap_err().to_string();
             assert!(error.contains(want), "{error}");
         }
         assert_eq!(tree(root), ["link", "x"]);
-        write(&target, TOP, list(&[("a", "x")])).unwrap();
-        assert!(matches!(write(&target, TOP, list(&[("b", "x")])), Err(WriteError::Exists(_))));
+        write(&target, TOP, &FIRST, list(&[("a", "x")])).unwrap();
+        assert!(matches!(write(&target, TOP, &FIRST, list(&[("b", "x")])), Err(WriteError::Exists(_))));
         let huge = root.join("huge");
         fs::File::create(&huge).unwrap().set_len(super::super::LARGEST_FILE + 1).unwrap();
-        let error = write(&root.join("q.tar"), TOP, list(&[("a", "huge")])).unwrap_err();
+        let error = write(&root.join("q.tar"), TOP, &FIRST, list(&[("a", "huge")])).unwrap_err();
         assert!(matches!(error, WriteError::Unfit(ArchiveError::TooLarge { .. })));
     }
 
@@ -296,7 +301,7 @@ mod tests {
         ) {
             let folder = tempfile::tempdir().unwrap();
             let mut contents = Contents::new(const { &Limits {
-                entries: 99, folders: 99, file_bytes: 9999, total_bytes: 99_999, ratio: 1, ratio_free_bytes: 1,
+                entries: 99, folders: 99, file_bytes: 9999, total_bytes: 99_999, ratio: 1, ratio_free_bytes: 1, unvouched_bytes: 1,
             } });
             let fit = |(name, content): &(String, Vec<u8>)| {
                 name.parse().is_ok_and(|name| contents.add_file(&name, content.len() as u64, |_, _| Ok(())).is_ok())
@@ -306,7 +311,7 @@ mod tests {
             // A name that was refused may still have left its folders behind; that is stricter, not wrong.
             let listed = lay_out(&files, &folder.path().join("files"));
             let target = folder.path().join("p.tar");
-            let written = write(&target, "top", listed).unwrap();
+            let written = write(&target, "top", &FIRST, listed).unwrap();
             prop_assert_eq!(digest_file(&target).unwrap(), (written.digest, written.bytes));
             prop_assert_eq!(unpack(&target).1, files);
         }

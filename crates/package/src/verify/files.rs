@@ -1,22 +1,19 @@
 //! The list of files, and the files.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use proofmark_artefact::number::counted;
 use proofmark_artefact::package::names::{CONTENTS, SIGNING, SSH_SIGNATURE};
-use proofmark_artefact::package::{Contents, PACKAGE_FORMAT, PACKAGE_VERSION, Stage};
+use proofmark_artefact::package::{Contents, Stage};
 use proofmark_artefact::replay::Status;
-use proofmark_artefact::store::{OpenError, read_bounded};
-use proofmark_artefact::text::excerpt;
 use proofmark_artefact::verify::Check;
-use proofmark_canon::{Digest, json};
-use proofmark_trust::sshsig::{MAX_SIGNATURE, NAMESPACE, SshSignature};
+use proofmark_canon::Digest;
+use proofmark_trust::sshsig::{NAMESPACE, SshSignature};
 
-use super::chain;
 use super::signature::Signed;
 use crate::archive::{Member, Opened};
-use crate::seal::{line, role_of, subjects};
+use crate::papers::{Papers, check_list_form, read_list};
+use crate::seal::subjects;
 
 /// Every file of an opened package by its name.
 pub(super) struct Present<'a>(BTreeMap<&'a str, Member>);
@@ -37,14 +34,7 @@ impl<'a> Present<'a> {
     pub(super) fn counted(&self) -> String {
         format!("{}, {}", counted(self.len(), "file", "files"), counted(self.bytes(), "byte", "bytes"))
     }
-
-    pub(super) fn expect(&self, name: &str) -> Result<(), String> {
-        if self.0.contains_key(name) { Ok(()) } else { Err("the file is not there".to_owned()) }
-    }
 }
-
-/// The largest list that is read.
-const MAX_CONTENTS: u64 = 64 << 20;
 
 /// What came of looking at the list.
 pub(super) struct Listed {
@@ -54,22 +44,16 @@ pub(super) struct Listed {
 }
 
 /// Checks `package.json`: its SSH signature, its form, and that the statement is about the same files.
-pub(super) fn check_list(folder: &Path, present: &Present<'_>, signed: Option<&Signed>) -> Listed {
+pub(super) fn check_list(papers: &Papers, signed: Option<&Signed>) -> Listed {
     let mut stage = Stage::new("package");
-    let bytes = present.expect(CONTENTS).and_then(|()| {
-        read_bounded(&folder.join(CONTENTS), MAX_CONTENTS).map_err(|error| match error {
-            OpenError::TooLarge { limit, .. } => format!("it is larger than {limit} bytes"),
-            _ => "it cannot be read".to_owned(),
-        })
-    });
-    let bytes = match bytes {
+    let bytes = match papers.bytes(CONTENTS) {
         Ok(bytes) => bytes,
         Err(why) => {
             stage.settle(CONTENTS, "the list of files", Err(why));
             return Listed { stage, contents: None };
         }
     };
-    let digest = Digest::of(&bytes);
+    let digest = Digest::of(bytes);
     if let Some(signed) = signed {
         let expected = signed.subjects.get(CONTENTS);
         let check = Check::of(CONTENTS, "digest", Status::Ok);
@@ -80,16 +64,16 @@ pub(super) fn check_list(folder: &Path, present: &Present<'_>, signed: Option<&S
                 .note("the statement has the expected value"),
             None => Check { status: Status::Fail, ..check }.note("the statement is not about it"),
         });
-        stage.settle(SSH_SIGNATURE, "SSH signature over package.json", ssh_signature(folder, present, &bytes, signed));
+        stage.settle(SSH_SIGNATURE, "SSH signature over package.json", ssh_signature(papers, bytes, signed));
     }
-    let contents = match read_contents(&bytes) {
+    let contents = match read_list(bytes) {
         Ok(contents) => contents,
         Err(why) => {
             stage.settle(CONTENTS, "the list of files", Err(why));
             return Listed { stage, contents: None };
         }
     };
-    stage.settle(CONTENTS, "the list of files", check_form(&contents));
+    stage.settle(CONTENTS, "the list of files", check_list_form(&contents));
     if let Some(signed) = signed {
         let same = subjects(&contents, &digest).is_some_and(|all| all == signed.subjects);
         let result = if same { Ok(()) } else { Err("the two name different files or digests".to_owned()) };
@@ -103,57 +87,15 @@ pub(super) fn check_list(folder: &Path, present: &Present<'_>, signed: Option<&S
     Listed { stage, contents: Some(contents) }
 }
 
-fn ssh_signature(folder: &Path, present: &Present<'_>, message: &[u8], signed: &Signed) -> Result<(), String> {
-    present.expect(SSH_SIGNATURE)?;
-    let bytes = read_bounded(&folder.join(SSH_SIGNATURE), MAX_SIGNATURE as u64)
-        .map_err(|_| "it cannot be read, or is too large".to_owned())?;
-    let signature = SshSignature::parse(&bytes).map_err(|error| error.to_string())?;
+fn ssh_signature(papers: &Papers, message: &[u8], signed: &Signed) -> Result<(), String> {
+    let bytes = papers.bytes(SSH_SIGNATURE)?;
+    let signature = SshSignature::parse(bytes).map_err(|error| error.to_string())?;
     if signature.to_armour().as_bytes() != bytes {
         return Err("it has another form than ssh-keygen gives it".to_owned());
     }
     let key = signature.verify(NAMESPACE, message).map_err(|error| error.to_string())?;
     if *key != signed.key {
         return Err(format!("it is by {}, but the statement by {}", key.fingerprint(), signed.key.fingerprint()));
-    }
-    Ok(())
-}
-
-fn read_contents(bytes: &[u8]) -> Result<Contents, String> {
-    let body = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-    let value = json::parse(body).map_err(|error| format!("it is not JSON: {error}"))?;
-    if let Some(version) = value.get("version").and_then(json::Value::as_u64).filter(|v| *v > PACKAGE_VERSION.into()) {
-        return Err(format!("it has version {version}; this program knows version {PACKAGE_VERSION}"));
-    }
-    let contents: Contents = json::from_value(&value).map_err(|error| chain(&error))?;
-    if contents.format != PACKAGE_FORMAT || contents.version != PACKAGE_VERSION {
-        return Err(format!("it is not a `{PACKAGE_FORMAT}` of version {PACKAGE_VERSION}"));
-    }
-    match line(&contents) {
-        Ok(canonical) if canonical == bytes => Ok(contents),
-        _ => Err("it is not canonical JSON and one line end".to_owned()),
-    }
-}
-
-fn check_form(contents: &Contents) -> Result<(), String> {
-    let mut before: Option<&str> = None;
-    for file in &contents.files {
-        let path = file.path.as_str();
-        let shown = excerpt(path, 200);
-        if before.is_some_and(|before| before >= path) {
-            return Err(format!("`{shown}` is not in the order of paths, or there twice"));
-        }
-        if path == CONTENTS || SIGNING.contains(&path) {
-            return Err(format!("it lists `{shown}`, which signs it"));
-        }
-        if file.digest().is_none() {
-            return Err(format!("the digest of `{shown}` is not 64 lower-case hex digits"));
-        }
-        match role_of(path) {
-            None => return Err(format!("it lists `{shown}`, which has no place in a package")),
-            Some(role) if role != file.role => return Err(format!("the role of `{shown}` is not that of its place")),
-            Some(_) => {}
-        }
-        before = Some(path);
     }
     Ok(())
 }

@@ -4,8 +4,8 @@
 //! - [`signature`] the envelope and its signer; [`files`] the list and the files; [`derived`] what follows from the run;
 //! - [`words`] what all that proves and what it does not.
 //!
-//! Nothing of a package is parsed further than it takes before its signature was checked, and the run in it is looked at only
-//! when every byte is the one that was signed.
+//! Nothing of a package is parsed further than it takes before its signature was checked; nothing of an archive is unpacked that is
+//! not on its list; and the run in it is looked at only when every byte is the one that was signed.
 
 mod derived;
 mod files;
@@ -16,16 +16,18 @@ use std::path::Path;
 
 use proofmark_artefact::package::predicate::Predicate;
 use proofmark_artefact::package::verdict::{AuditVerdict, PackageFacts, SignerFacts, VERDICT_VERSION};
-use proofmark_artefact::package::{Inputs, Stage, Verdict, names};
+use proofmark_artefact::package::{Contents, Inputs, Stage, Verdict, names};
 use proofmark_artefact::replay::{Answer, Status};
 use proofmark_artefact::verify::{Check, Demand, Rung};
 use proofmark_run::ladder::Commands;
 use proofmark_trust::policy::Trust;
 
 use crate::again::{self, Load, Look};
-use crate::archive::Opened;
+use crate::archive::{self, ArchiveError, Limits, Opened, Source};
+use crate::papers::Papers;
 
 use files::Present;
+use signature::Signed;
 
 /// What to make of a signer whom the trust file does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,57 +70,114 @@ pub struct Verification<'a> {
     pub progress: &'a (dyn Fn(u64, u64) + Sync),
 }
 
-/// Checks a package that was opened.
-pub fn verify(opened: &Opened, how: &Verification<'_>) -> Verdict {
-    let (folder, present) = (opened.folder.as_path(), &Present::of(opened));
-    let mut verdict = empty(how);
-    let mut shape = Stage::new("archive");
-    shape.push(Check::new("plain files with plain names, within the limits", Status::Ok).note(present.counted()));
-    verdict.stages.push(shape);
-    let (signature, signed) = signature::check(folder, present, how.trust);
-    let is_signed = signature.holds();
-    verdict.stages.push(signature);
-    if let Some(signed) = &signed {
-        let signer = signature::check_signer(signed, how.trust, how.unknown_signer, &mut verdict.gaps);
-        verdict.signer = Some(SignerFacts {
-            key: signed.key.fingerprint().to_string(),
-            name: how.trust.get(&signed.key.fingerprint()).map(|trusted| trusted.name.to_string()),
-            signed_at: signed.predicate.as_ref().map(|predicate| predicate.signed_at.clone()),
-            trusted: signature::trusts(signed, how.trust).is_ok(),
-        });
-        verdict.stages.push(signer);
+/// Checks a package. The files of an archive go to `into`, an empty folder. It is an error when it could not be looked at; what
+/// is wrong with the package is in the verdict.
+pub fn verify(source: &Source, into: &Path, limits: &Limits, how: &Verification<'_>) -> Result<Verdict, ArchiveError> {
+    let begun = match source {
+        // Nothing is unpacked, and no link is followed: all names are looked at first.
+        Source::Folder(_) => archive::open(source, into, limits, |_, _| Ok(()))
+            .map(|opened| (Signing::check(&Papers::of_folder(&opened), how), Ok(opened))),
+        Source::Archive(path) => Papers::of_archive(path, limits).map(|papers| {
+            let signing = Signing::check(&papers, how);
+            let opened = signing.unpack(path, into, limits, &papers);
+            (signing, opened)
+        }),
+    };
+    match begun {
+        Ok((signing, Ok(opened))) => Ok(signing.go_on(&opened, how)),
+        Ok((signing, Err(error))) if error.is_refusal() => Ok(refuse(signing.verdict, &error)),
+        Err(error) if error.is_refusal() => Ok(refuse(empty(how), &error)),
+        Ok((_, Err(error))) | Err(error) => Err(error),
     }
-    // Without a signature that fits, the list is still held against the files: it shows what was changed.
-    let listed = files::check_list(folder, present, signed.as_ref());
-    let contents = listed.contents;
-    let is_listed = listed.stage.holds();
-    verdict.stages.push(listed.stage);
-    let Some(contents) = contents else { return finish(verdict) };
-    let stage = files::check_files(present, &contents);
-    let is_whole = stage.holds();
-    verdict.stages.push(stage);
-    let predicate = signed.as_ref().and_then(|signed| signed.predicate.as_ref());
-    let Some(predicate) = predicate.filter(|_| is_signed && is_listed && is_whole) else { return finish(verdict) };
-    verdict.package = Some(PackageFacts {
-        bytes: present.bytes(),
-        digest: predicate.package,
-        files: present.len(),
-        inputs: predicate.inputs,
-        run_id: predicate.run_id,
-        suite: predicate.suite.clone(),
-    });
-    verdict.allowances.clone_from(&predicate.allowances);
-    look_at_run(folder, predicate, how, &mut verdict);
+}
+
+const SHAPE: &str = "plain files with plain names, within the limits";
+
+/// A package that is not opened because of what it is.
+fn refuse(mut verdict: Verdict, error: &ArchiveError) -> Verdict {
+    let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+    let mut stage = Stage::new("archive");
+    stage.push(Check::new(SHAPE, Status::Fail).note(format!("{error}{hint}")));
+    verdict.stages.insert(0, stage);
     finish(verdict)
 }
 
-/// A package that could not be opened because of what it is.
-pub fn refuse(why: &str, how: &Verification<'_>) -> Verdict {
-    let mut verdict = empty(how);
-    let mut stage = Stage::new("archive");
-    stage.push(Check::new("plain files with plain names, within the limits", Status::Fail).note(why));
-    verdict.stages.push(stage);
-    finish(verdict)
+/// What is known of a package from its papers alone.
+struct Signing {
+    /// With the stages so far.
+    verdict: Verdict,
+    signed: Option<Signed>,
+    /// As far as the list can be read.
+    contents: Option<Contents>,
+    /// The signature fits, and the list is the one that was signed.
+    holds: bool,
+}
+
+impl Signing {
+    fn check(papers: &Papers, how: &Verification<'_>) -> Self {
+        let mut verdict = empty(how);
+        let (signature, signed) = signature::check(papers, how.trust);
+        let is_signed = signature.holds();
+        verdict.stages.push(signature);
+        if let Some(signed) = &signed {
+            let signer = signature::check_signer(signed, how.trust, how.unknown_signer, &mut verdict.gaps);
+            verdict.signer = Some(SignerFacts {
+                key: signed.key.fingerprint().to_string(),
+                name: how.trust.get(&signed.key.fingerprint()).map(|trusted| trusted.name.to_string()),
+                signed_at: signed.predicate.as_ref().map(|predicate| predicate.signed_at.clone()),
+                trusted: signature::trusts(signed, how.trust).is_ok(),
+            });
+            verdict.stages.push(signer);
+        }
+        // Without a signature that fits, the list is still held against the files: it shows what was changed.
+        let listed = files::check_list(papers, signed.as_ref());
+        let holds = is_signed && listed.stage.holds();
+        verdict.stages.push(listed.stage);
+        Self { verdict, signed, contents: listed.contents, holds }
+    }
+
+    /// Unpacks what is on the list: all of it when somebody vouches for it who is believed, otherwise a little.
+    fn unpack(&self, path: &Path, into: &Path, limits: &Limits, papers: &Papers) -> Result<Opened, ArchiveError> {
+        let no_list = || ArchiveError::NoList { why: "it cannot be used".to_owned() };
+        let contents = self.contents.as_ref().ok_or_else(no_list)?;
+        let bytes = contents.files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.size));
+        let limit = limits.unvouched_bytes;
+        if bytes > limit && !self.is_vouched_for() {
+            return Err(ArchiveError::Unvouched { bytes, limit });
+        }
+        papers.unpack(path, into, limits, contents)
+    }
+
+    fn is_vouched_for(&self) -> bool {
+        let signer = self.verdict.stages.iter().find(|stage| stage.name == "signer");
+        self.holds && signer.is_some_and(Stage::holds)
+    }
+
+    /// Looks at the files, and at the run in them.
+    fn go_on(self, opened: &Opened, how: &Verification<'_>) -> Verdict {
+        let Self { mut verdict, signed, contents, holds } = self;
+        let present = Present::of(opened);
+        let mut shape = Stage::new("archive");
+        shape.push(Check::new(SHAPE, Status::Ok).note(present.counted()));
+        verdict.stages.insert(0, shape);
+        let Some(contents) = contents else { return finish(verdict) };
+        let stage = files::check_files(&present, &contents);
+        let is_whole = stage.holds();
+        verdict.stages.push(stage);
+        let predicate = signed.as_ref().and_then(|signed| signed.predicate.as_ref());
+        let Some(predicate) = predicate.filter(|_| holds && is_whole) else { return finish(verdict) };
+        verdict.package = Some(PackageFacts {
+            bytes: present.bytes(),
+            digest: predicate.package,
+            files: present.len(),
+            inputs: predicate.inputs,
+            run_id: predicate.run_id,
+            suite: predicate.suite.clone(),
+        });
+        verdict.allowances.clone_from(&predicate.allowances);
+        look_at_run(opened.folder.as_path(), predicate, how, &mut verdict);
+        finish(verdict)
+    }
 }
 
 /// The ladder, what follows from the run, and the audit.

@@ -1,24 +1,21 @@
 //! The envelope and its signer.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use proofmark_artefact::package::Stage;
 use proofmark_artefact::package::names::{BUNDLE, SIGNER};
 use proofmark_artefact::package::predicate::{EVAL_RUN, Predicate};
 use proofmark_artefact::replay::Status;
-use proofmark_artefact::store::read_bounded;
 use proofmark_artefact::verify::Check;
 use proofmark_canon::{Digest, json};
 use proofmark_trust::bundle::Bundle;
-use proofmark_trust::dsse::{IN_TOTO, MAX_ENVELOPE};
+use proofmark_trust::dsse::IN_TOTO;
 use proofmark_trust::key::PublicKey;
 use proofmark_trust::policy::{Distrust, Role, Trust};
-use proofmark_trust::public::MAX_PUBLIC_KEY;
 use proofmark_trust::statement::Statement;
 
-use super::files::Present;
 use super::{UnknownSigner, chain};
+use crate::papers::Papers;
 use crate::seal::signer_line;
 
 /// Whose signature fits, and what was signed.
@@ -30,10 +27,10 @@ pub(super) struct Signed {
 }
 
 /// Checks the envelope's signature over its bytes, then what these bytes say.
-pub(super) fn check(folder: &Path, present: &Present<'_>, trust: &Trust) -> (Stage, Option<Signed>) {
+pub(super) fn check(papers: &Papers, trust: &Trust) -> (Stage, Option<Signed>) {
     let mut stage = Stage::new("signature");
-    let beside = key_beside(folder, present, &mut stage);
-    let bundle = match read_bundle(folder, present) {
+    let beside = key_beside(papers, &mut stage);
+    let bundle = match read_bundle(papers) {
         Ok(bundle) => bundle,
         Err(why) => {
             stage.settle(BUNDLE, "a Sigstore bundle with one signature", Err(why));
@@ -81,10 +78,9 @@ pub(super) fn check(folder: &Path, present: &Present<'_>, trust: &Trust) -> (Sta
 }
 
 /// Reads a bundle, which must be written as we write it: so that there is one way to say a thing.
-fn read_bundle(folder: &Path, present: &Present<'_>) -> Result<Bundle, String> {
-    present.expect(BUNDLE)?;
-    let bytes = read_bounded(&folder.join(BUNDLE), MAX_ENVELOPE as u64).map_err(|_| "it cannot be read".to_owned())?;
-    let bundle = Bundle::parse(&bytes).map_err(|error| chain(&error))?;
+fn read_bundle(papers: &Papers) -> Result<Bundle, String> {
+    let bytes = papers.bytes(BUNDLE)?;
+    let bundle = Bundle::parse(bytes).map_err(|error| chain(&error))?;
     if bundle.to_bytes() != bytes {
         return Err("it is not in canonical form".to_owned());
     }
@@ -92,12 +88,10 @@ fn read_bundle(folder: &Path, present: &Present<'_>) -> Result<Bundle, String> {
 }
 
 /// The key that lies beside the signatures.
-fn key_beside(folder: &Path, present: &Present<'_>, stage: &mut Stage) -> Option<PublicKey> {
+fn key_beside(papers: &Papers, stage: &mut Stage) -> Option<PublicKey> {
     let read = || -> Result<PublicKey, String> {
-        present.expect(SIGNER)?;
-        let bytes = read_bounded(&folder.join(SIGNER), MAX_PUBLIC_KEY).map_err(|_| "it cannot be read".to_owned())?;
-        let text = String::from_utf8(bytes).map_err(|_| "it is not text".to_owned())?;
-        let (key, _) = PublicKey::parse(&text).map_err(|error| chain(&error))?;
+        let text = str::from_utf8(papers.bytes(SIGNER)?).map_err(|_| "it is not text".to_owned())?;
+        let (key, _) = PublicKey::parse(text).map_err(|error| chain(&error))?;
         if signer_line(&key) == text { Ok(key) } else { Err("it has another form than a key alone".to_owned()) }
     };
     match read() {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{gaia_run, package_in, private, run, seal, sealed, verify};
 
-const KIND: &str = "https://proofmark.dev/attestation/eval-run/v1";
+pub(super) const KIND: &str = "https://proofmark.dev/attestation/eval-run/v1";
 
 /// Writes `package.json` anew for the files that are there.
 pub(super) fn rehash(env: &TestEnv, package: &str) -> (Vec<u8>, BTreeMap<String, Digest>) {
@@ -48,19 +48,31 @@ pub(super) fn rehash(env: &TestEnv, package: &str) -> (Vec<u8>, BTreeMap<String,
 /// Signs whatever is there, after a change of what is said of it.
 fn sign_again(env: &TestEnv, package: &str, key: &PrivateKey, change: impl Fn(&mut Value)) {
     let (text, subjects) = rehash(env, package);
+    sign_list(env, package, key, &text, subjects, change);
+}
+
+/// Signs a list, and a statement about files, whatever is there.
+pub(super) fn sign_list(
+    env: &TestEnv,
+    package: &str,
+    key: &PrivateKey,
+    text: &[u8],
+    subjects: BTreeMap<String, Digest>,
+    change: impl Fn(&mut Value),
+) {
     let bundle: Value =
         serde_json::from_slice(&env.bytes(&format!("{package}/attestations/run.sigstore.json"))).unwrap();
     let payload = bundle["dsseEnvelope"]["payload"].as_str().unwrap();
     let payload = data_encoding::BASE64.decode(payload.as_bytes()).unwrap();
     let statement: Value = serde_json::from_slice(&payload).unwrap();
     let mut predicate = statement["predicate"].clone();
-    predicate["package"] = json!(Digest::of(&text).to_string());
+    predicate["package"] = json!(Digest::of(text).to_string());
     change(&mut predicate);
     let predicate = canon_json::parse(&to_vec(&predicate).unwrap()).unwrap();
     let statement = Statement::new(KIND, subjects, predicate).unwrap();
     let envelope = Envelope::sign(IN_TOTO, statement.to_bytes(), &[key]);
     env.put(&format!("{package}/attestations/run.sigstore.json"), Bundle::new(envelope).unwrap().to_bytes());
-    let signature = SshSignature::sign(key, NAMESPACE, &text).to_armour();
+    let signature = SshSignature::sign(key, NAMESPACE, text).to_armour();
     env.put(&format!("{package}/attestations/package.json.sig"), signature);
     env.put(&format!("{package}/attestations/signer.pub"), format!("{}\n", key.public().to_ssh_line("")));
 }

@@ -1,6 +1,7 @@
 //! Sealed packages: made, opened elsewhere, tampered with, and checked by tools of others.
 
 mod forge;
+mod hostile;
 mod kinds;
 mod outside;
 mod refuse;

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use proofmark_testkit::command::TestEnv;
 
-use super::{gaia_run, package_in, private, run, seal};
+use super::{call, gaia_run, package_in, private, run, seal};
 
 /// The Python that has the libraries.
 #[track_caller]
@@ -32,7 +32,21 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
 }
 
 fn in_package(command: &mut Command, env: &TestEnv, package: &str) -> Output {
-    command.current_dir(env.path(package)).output().unwrap_or_else(|error| panic!("{command:?}: {error}"))
+    std::fs::create_dir_all(env.path("tmp")).unwrap();
+    let command = command.current_dir(env.path(package)).env("TMPDIR", env.path("tmp"));
+    command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"))
+}
+
+/// Runs commands of a README as they stand there, with programs of a folder before all others.
+fn run_script(script: &str, env: &TestEnv, package: &str, programs: &Path) -> Output {
+    let script = format!("PATH={}:$PATH\n{script}", programs.display());
+    in_package(Command::new("sh").args(["-c", &script]), env, package)
+}
+
+/// Whoever followed the README still has the package.
+#[track_caller]
+fn still_holds(env: &TestEnv, package: &str) {
+    call(env, &["verify", "."]).within(&env.path(package)).run().expect(0).says(&["verdict: holds"]);
 }
 
 /// Changes a file, asks, and puts it back.
@@ -54,12 +68,12 @@ fn ssh_keygen_checks_a_package_as_its_readme_says() {
     let script = between(&readme, "# OpenSSH\n", "\n\n");
     let ask = || {
         let done = in_package(Command::new("sh").args(["-c", script]), &env, &package);
-        std::fs::remove_file(env.path(&format!("{package}/allowed_signers"))).unwrap();
         (done.status.success(), String::from_utf8_lossy(&done.stdout).into_owned())
     };
     let (holds, said) = ask();
     let fingerprint = private(&env, "ada").public().fingerprint().to_string();
     assert!(holds && said.contains(&fingerprint), "{said}");
+    still_holds(&env, &package);
     assert!(!with_change(&env, &format!("{package}/package.json"), ask).0);
     assert!(!with_change(&env, &format!("{package}/attestations/package.json.sig"), ask).0);
     // By the trust file of whoever verifies.
@@ -75,11 +89,12 @@ fn ssh_keygen_checks_a_package_as_its_readme_says() {
 fn python_checks_a_package_as_its_readme_says() {
     let (env, package) = moved();
     let readme = env.text(&format!("{package}/README.md"));
-    let script = between(&readme, "python3 - <<'EOF'\n", "EOF\n");
-    let ask = || in_package(Command::new(python()).args(["-c", script]), &env, &package);
+    let script = between(&readme, "# Python: pip install securesystemslib cryptography\n", "```\n");
+    let ask = || run_script(script, &env, &package, python().parent().unwrap());
     let done = ask();
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
     assert!(done.status.success(), "{said}{}", String::from_utf8_lossy(&done.stderr));
+    still_holds(&env, &package);
     let files = env.tree(&package).files().len() - 3;
     assert!(said.contains(&format!("unchanged: {files} files")), "{said}");
     for name in ["run/records.jsonl", "results.jsonl", "package.json", "attestations/run.sigstore.json"] {
@@ -109,15 +124,25 @@ fn coreutils_check_the_list_of_files() {
 
 #[test]
 fn cosign_checks_a_package_as_its_readme_says_where_it_is_installed() {
-    // Debian has no cosign; where somebody has one, it is asked.
-    if Command::new("cosign").arg("version").output().is_err() {
-        println!("cosign is not installed: its opinion was not asked");
-        return;
-    }
     let (env, package) = moved();
     let readme = env.text(&format!("{package}/README.md"));
     let script = between(&readme, "# cosign\n", "\n\n");
-    let ask = || in_package(Command::new("sh").args(["-c", script]), &env, &package).status.success();
+    let ask = || run_script(script, &env, &package, &env.path("programs")).status.success();
+    // Debian has no cosign; where somebody has one, it is asked. Another looks at what the command gives it.
+    let is_installed = Command::new("cosign").arg("version").output().is_ok();
+    if !is_installed {
+        println!("cosign is not installed: its opinion was not asked");
+        env.put(
+            "programs/cosign",
+            "#!/bin/sh\ngrep -q 'PUBLIC KEY' \"$3\" && test -f \"$5\" && test -f package.json\n",
+        );
+        let path = env.path("programs/cosign");
+        assert!(Command::new("chmod").arg("+x").arg(path).status().unwrap().success());
+    }
     assert!(ask());
+    still_holds(&env, &package);
+    if !is_installed {
+        return;
+    }
     assert!(!with_change(&env, &format!("{package}/package.json"), ask));
 }

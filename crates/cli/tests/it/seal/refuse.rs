@@ -103,6 +103,7 @@ fn inputs_can_be_left_out_which_lowers_what_a_stranger_can_reach() {
         "reached: rung 2 of 5",
         "left open: whether the inputs are those that the run was fed: they are not in the package",
         "say where they are with `--root DIR`",
+        "proves: no file of the run changed since its witness was written; left open: whether the inputs are",
     ]);
     verify(&env, &package, &["--rung", "3"]).expect(2);
     // Whoever has them goes on.

@@ -111,6 +111,9 @@ pub struct Ask<'a> {
 /// Someone who writes down every attempt to get an answer.
 pub trait AttemptLog: Sync {
     fn attempt(&self, attempt: &Attempt);
+
+    /// An attempt leaves the house now. What waits for its turn has not.
+    fn sent(&self) {}
 }
 
 /// The `finish_reason` of an answer that was cut at the most tokens that it may have.

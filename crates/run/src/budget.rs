@@ -177,6 +177,11 @@ impl Purse {
         state.judged = state.judged.plus(cost);
     }
 
+    /// The most time that the run may take, and how much of it is left; `None` without a limit.
+    pub(crate) fn time_left(&self) -> Option<(Duration, Duration)> {
+        self.budget.time.map(|most| (most, most.saturating_sub(self.start.elapsed())))
+    }
+
     /// Whether anybody wants to know what was spent.
     fn counts(&self) -> bool {
         self.budget.cost_usd.is_some() || self.budget.tokens.is_some()

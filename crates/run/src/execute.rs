@@ -5,6 +5,7 @@
 //! [`WINDOW`] samples are between the oldest unfinished one and the newest.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,9 +13,10 @@ use std::time::Duration;
 use proofmark_artefact::manifest::{Manifest, Platform};
 use proofmark_artefact::store::{Claim, ClaimError, OnExisting, OpenError, RunDir, names};
 use proofmark_artefact::summary::Summary;
+use proofmark_artefact::telemetry::Attempt;
 use proofmark_artefact::witness::Sidecar;
 use proofmark_canon::{Digest, RunId, SampleKey, Value};
-use proofmark_model::{Ask, Class, Reply, Request, Stop};
+use proofmark_model::{Ask, AttemptLog, Class, Reply, Request, Stop};
 use tokio::sync::{Semaphore, watch};
 
 use crate::agent::Sample;
@@ -44,6 +46,8 @@ const WINDOW_OF_LANES: usize = 1 << 15;
 const DEFAULT_CONCURRENCY: usize = 16;
 /// How long questions under way may go on when the time is up.
 const GRACE: Duration = Duration::from_secs(30);
+/// How often it is looked whether they still are.
+const LOOK: Duration = Duration::from_millis(20);
 /// How long they may go on when the run has failed: what was paid for should still count, but nobody waits out a pause.
 const GRACE_AFTER_FAILURE: Duration = Duration::from_secs(10);
 /// Finished samples that may wait for the collector. There is room for all of them from the start, so they are boxed.
@@ -460,23 +464,26 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
     let files = unit.work.files(ready)?;
     let hint = unit.hint(&key);
     let stopped = |stop| RunError::Stopped { stop, done, samples };
+    let log = Watched { telemetry: &shared.telemetry, is_under_way: AtomicBool::new(false) };
     let Came { reply, earned } = if let Some(agent) = &ready.agents[unit.work.task] {
-        let errand = Sample { ready, agent, unit: &unit, request: &request, files, hint, log: &*shared.telemetry };
+        let errand = Sample { ready, agent, unit: &unit, request: &request, files, hint, log: &log };
         let earned = tokio::select! {
             biased;
             earned = errand.earn(shared.keeper.as_ref()) => earned.map_err(stopped)?,
             _ = stop.changed() => return Ok(None),
             () = shared.failed_long_ago() => return Ok(None),
+            most = shared.is_late(&log) => return Err(RunError::Budget { spent: Spent::Time { most }, done, samples }),
         };
         Came { reply: earned.reply(), earned: Some(earned) }
     } else {
         request.files = files;
-        let ask = Ask { request: &request, hint, log: &*shared.telemetry };
+        let ask = Ask { request: &request, hint, log: &log };
         let asked = tokio::select! {
             biased;
             asked = ready.models[unit.model].ask(ask) => asked.map_err(stopped)?,
             _ = stop.changed() => return Ok(None),
             () = shared.failed_long_ago() => return Ok(None),
+            most = shared.is_late(&log) => return Err(RunError::Budget { spent: Spent::Time { most }, done, samples }),
         };
         // Stored before it is journalled: what the journal names is there.
         outputs::store(&shared.run_dir, &asked.blobs)?;
@@ -546,6 +553,23 @@ async fn finish(
     }
 }
 
+/// The telemetry of one question, which knows whether an attempt is on its way.
+struct Watched<'a> {
+    telemetry: &'a Telemetry,
+    is_under_way: AtomicBool,
+}
+
+impl AttemptLog for Watched<'_> {
+    fn attempt(&self, attempt: &Attempt) {
+        self.is_under_way.store(false, Ordering::Relaxed);
+        self.telemetry.attempt(attempt);
+    }
+
+    fn sent(&self) {
+        self.is_under_way.store(true, Ordering::Relaxed);
+    }
+}
+
 impl Shared {
     fn fail(&self, error: RunError) {
         if !matches!(error, RunError::Budget { .. }) {
@@ -562,6 +586,17 @@ impl Shared {
         // The sender lives in `self`.
         let _ = failed.wait_for(|failed| *failed).await;
         tokio::time::sleep(GRACE_AFTER_FAILURE).await;
+    }
+
+    /// Returns the most time that the run may take, when it is over and this question has not left the house. What is on
+    /// its way is waited for, for a while.
+    async fn is_late(&self, log: &Watched<'_>) -> Duration {
+        let Some((most, left)) = self.purse.time_left() else { return std::future::pending().await };
+        tokio::time::sleep(left).await;
+        while log.is_under_way.load(Ordering::Relaxed) {
+            tokio::time::sleep(LOOK).await;
+        }
+        most
     }
 
     fn has_failed(&self) -> bool {

@@ -69,6 +69,10 @@ impl AttemptLog for Marked<'_> {
         self.has_heard.store(true, Ordering::Relaxed);
         self.log.attempt(&Attempt { request_digest: Some(self.digest.get()), ..attempt.clone() });
     }
+
+    fn sent(&self) {
+        self.log.sent();
+    }
 }
 
 /// What telemetry says of a question that was not sent anywhere.

@@ -64,6 +64,7 @@ impl Program {
             timeout: self.recipe.timeout,
             max_output: self.max_output,
         };
+        ask.log.sent();
         let (at, started) = ((self.clock)(), Instant::now());
         let run = process::run(&launch).await;
         let latency_ms = started.elapsed().as_secs_f64() * 1000.0;

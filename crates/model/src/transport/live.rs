@@ -121,6 +121,7 @@ impl Live {
             }
             let at = (self.voice.clock)();
             let Endpoint { link, headers, deadlines, .. } = &*self.endpoint;
+            ask.log.sent();
             let sent = link.post(&url, headers, body.clone(), deadlines);
             let how = How { streamed: call.streamed, keeps: self.tape.is_some() };
             let mut seen = exchange(link, sent, &*self.voice.wire, how, deadlines).await;

@@ -99,3 +99,22 @@ fn a_dry_run_estimates_what_it_would_cost() {
     assert!(estimate["input_tokens"].as_u64().is_some_and(|n| (8000..=14_000).contains(&n)), "{estimate}");
     assert_eq!(estimate["most_output_tokens"], 20_000);
 }
+
+#[test]
+fn nothing_is_sent_when_the_time_is_up_however_many_wait_for_their_turn() {
+    let server = provider(Config::default());
+    let env = env();
+    questions(&env, 300);
+    suite(&env, "  - {id: m, model: \"openai:mock-1\", limits: {requests_per_minute: 60}}", "");
+    let start = Instant::now();
+    let stopped = call_live(&env, &server, &["run", "suite.yaml", "--run-dir", "run", "--max-time", "2s"]).run();
+    assert_eq!(stopped.code, 2, "{}", stopped.stderr);
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    let answered = lines(&env, "run/.proofmark/telemetry.jsonl").len();
+    assert!(
+        stopped.stderr.contains(&format!("stopped after {answered} of 300 samples: 2 s have passed")),
+        "{}",
+        stopped.stderr
+    );
+    assert_eq!(server.stop().unwrap().requests as usize, answered);
+}

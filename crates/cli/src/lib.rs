@@ -81,6 +81,7 @@ fn dispatch(cli: Cli, settings: &Settings) -> Result<Exit, Failure> {
         Command::Cassette(command) => commands::cassette::run(&command, settings),
         Command::Keys(args) => commands::keys::run(&args, settings),
         Command::Export(command) => commands::export::run(&command, settings),
+        Command::Region(command) => commands::region::run(&command, settings),
         Command::Schema(args) => commands::schema::run(&args, settings),
         Command::Completions(args) => commands::completions::run(&args, settings),
         Command::Man(args) => commands::man::run(&args, settings),

@@ -141,3 +141,54 @@ pub struct ExportGaiaArgs {
     #[arg(long, value_name = "N")]
     pub sample: Option<u32>,
 }
+
+#[derive(Debug, Subcommand)]
+pub enum RegionCommand {
+    /// Show a part of what a tool returned, with what ties it to the evidence
+    ///
+    /// For who was asked for it. The whole result is taken from the run's `bodies/`, or from a file.
+    Show(RegionShowArgs),
+    /// Check a part that somebody showed against the evidence
+    ///
+    /// Needs the run's trajectories, or a package, and not the result. Prints the part. Exits 1 when it is not what the
+    /// tool returned.
+    Check(RegionCheckArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct RegionShowArgs {
+    /// The run directory
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The sample's key, or a part of it that no other key has
+    #[arg(value_name = "KEY")]
+    pub key: String,
+    /// Which step of its trajectory, counted from 0: the result of a tool
+    #[arg(long, value_name = "N")]
+    pub step: u64,
+    /// The first byte of the part
+    #[arg(long, value_name = "BYTE")]
+    pub offset: u64,
+    /// How many bytes
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..))]
+    pub length: u64,
+    /// Which attempt, counted from 0, where answers were voted on
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub attempt: u32,
+    /// The whole result, where the run does not keep it
+    #[arg(long, value_name = "FILE")]
+    pub body: Option<PathBuf>,
+    /// Write here instead of to stdout
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct RegionCheckArgs {
+    /// A run directory, or a sealed package
+    #[arg(value_name = "RUN|PACKAGE")]
+    pub run: PathBuf,
+    /// The part, as `region show` wrote it
+    #[arg(value_name = "FILE")]
+    pub region: PathBuf,
+}

@@ -21,7 +21,10 @@ pub use keys::{
     KeyForm, KeysArgs, KeysCommand, KeysExportArgs, KeysImportArgs, KeysLsArgs, KeysNewArgs, KeysRevokeArgs,
     KeysRotateArgs, KeysShowArgs, KeysTrustArgs, PassphraseArgs, RoleArgs,
 };
-pub use look::{DiffArgs, DiffFormat, ExportCommand, ExportGaiaArgs, ReportArgs, ShowArgs, ValidateArgs};
+pub use look::{
+    DiffArgs, DiffFormat, ExportCommand, ExportGaiaArgs, RegionCheckArgs, RegionCommand, RegionShowArgs, ReportArgs,
+    ShowArgs, ValidateArgs,
+};
 pub use models::{
     CassetteCommand, CassetteGcArgs, CassetteLsArgs, CassetteShowArgs, DoctorArgs, MockProviderArgs, ModelsArgs,
 };
@@ -225,6 +228,12 @@ pub enum Command {
     /// Write a finished run in a form that others take
     #[command(subcommand)]
     Export(ExportCommand),
+    /// Show a part of what a tool returned, and check one: whole results are not in a package
+    ///
+    /// Evidence keeps the head of a long result, and a commitment to all of it. Who doubts a part demands it, who has the
+    /// result shows it, and it is checked by its hash.
+    #[command(subcommand)]
+    Region(RegionCommand),
     /// Print a JSON Schema
     ///
     /// Without a name, lists the schemas there are.

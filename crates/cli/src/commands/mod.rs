@@ -19,6 +19,7 @@ pub(crate) mod man;
 pub(crate) mod mock_provider;
 pub(crate) mod models;
 pub(crate) mod package;
+pub(crate) mod region;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;

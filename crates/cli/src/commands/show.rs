@@ -32,14 +32,7 @@ pub(crate) fn run(args: &ShowArgs, settings: &Settings) -> Result<Exit, Failure>
         })?;
         return Ok(Exit::Holds);
     };
-    let mut found = match find(&dir, wanted, CANDIDATES).map_err(|error| failure(&error))? {
-        Lookup::One(found) => found,
-        Lookup::Several(listing) => return Err(ambiguous(wanted, &listing)),
-        Lookup::Nothing => {
-            let hint = format!("`proofmark show {}` lists the samples", args.run.display());
-            return Err(Failure::new(format!("the run has no sample `{}`", escaped(wanted))).hint(hint));
-        }
-    };
+    let mut found = find_one(&dir, wanted)?;
     if let Some(attempt) = args.attempt {
         keep_attempt(&mut found, attempt, &dir)?;
     }
@@ -63,6 +56,18 @@ pub(crate) fn run(args: &ShowArgs, settings: &Settings) -> Result<Exit, Failure>
     };
     settings.print(&text)?;
     Ok(Exit::Holds)
+}
+
+/// The one sample that a key, or a part of one, names.
+pub(super) fn find_one(dir: &RunDir, wanted: &str) -> Result<Found, Failure> {
+    match find(dir, wanted, CANDIDATES).map_err(|error| failure(&error))? {
+        Lookup::One(found) => Ok(*found),
+        Lookup::Several(listing) => Err(ambiguous(wanted, &listing)),
+        Lookup::Nothing => {
+            let hint = format!("`proofmark show {}` lists the samples", dir.path().display());
+            Err(Failure::new(format!("the run has no sample `{}`", escaped(wanted))).hint(hint))
+        }
+    }
 }
 
 fn failure(error: &LookupError) -> Failure {

@@ -46,6 +46,7 @@ mod mock_provider;
 mod outcome;
 #[cfg(test)]
 mod rebuild;
+mod region;
 #[cfg(test)]
 mod replay;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 // The attribute tells clippy that helpers here are tests too.
 #[cfg(test)]
 mod agent_edges;
+#[cfg(test)]
 mod agents;
 #[cfg(test)]
 mod audit;
@@ -46,6 +47,7 @@ mod mock_provider;
 mod outcome;
 #[cfg(test)]
 mod rebuild;
+#[cfg(test)]
 mod region;
 #[cfg(test)]
 mod replay;

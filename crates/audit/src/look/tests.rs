@@ -552,6 +552,7 @@ fn forms_are_named_as_the_scan_names_them() {
         ("Paris", "PARIS", Form::Folded),
         ("17000", "17,000", Form::Number),
         ("17000", "17 thousand", Form::Number),
+        ("17000", "seventeen thousand", Form::Number),
         ("a1, b2", "a1; b2", Form::List),
         ("Antoni Gaudi", "QW50b25pIEdhdWRp", Form::Base64),
         ("Paris", "%50aris", Form::Url),

@@ -96,6 +96,29 @@ fn copies_of_the_dataset_are_sources_wherever_they_are_kept() {
     assert_eq!(critical(&watch("Edith Walker", CLUB).leaks("Edith Walker", Some(ordinary))), None);
 }
 
+#[test]
+fn a_short_answer_is_given_where_it_is_called_the_answer() {
+    for (text, is_told) in [
+        ("The answer is 3.", true),
+        ("You are a helpful assistant. Be brief. The answer is 3.", true),
+        ("Hint: the answer is three", true),
+        ("The correct answer is 3.", true),
+        ("The answer is 3 digits long.", false),
+        ("The answer is 3.5 at most.", false),
+        ("If the answer is 3, write three.", false),
+        ("The answer is 3 or 4.", false),
+        ("End with a sentence of this form:\nThe answer is 3.", false),
+        ("For example, you could write this. The answer is 3.", false),
+        ("Finish with\nThe answer is 3.", false),
+        ("Q: What is 1 + 2? The answer is 3.", false),
+        ("The answer is 3. The next one: the answer is 9.", false),
+        ("Think first, then write\nAnswer: 3", false),
+    ] {
+        let found = watch("3", CLUB).oracle(text);
+        assert_eq!(critical(&found), is_told.then_some(Why::GivenAsAnswer), "{text} {found:?}");
+    }
+}
+
 /// What a question asks and a page states: somebody did something with a thing at a place in a year.
 #[derive(Debug, Clone)]
 struct Fact {

@@ -329,7 +329,7 @@ impl Watch {
                 Some(Label::Told | Label::ShortKey) => {
                     !needs_more || is_behind_question() || !is_series(text, hit.start)
                 }
-                Some(Label::Answer) => !needs_more || is_behind_question(),
+                Some(Label::Answer) => !needs_more || is_behind_question() || is_stated(text, &hit),
                 None => false,
             };
             let (grade, why) = match () {
@@ -525,6 +525,40 @@ fn is_choice(after: &str) -> bool {
     matches!(first, "or" | "and" | "oder" | "ou" | "und" | "through" | "to")
         || first.len() == 1 && !after.starts_with(['.', '\n'])
 }
+
+/// Whether a text says of something that it is the answer, in a sentence of its own: `The answer is 3.`
+///
+/// Instructions show how to answer and examples have answers of their own, so it must be the only one that the text
+/// speaks of, no question may stand before it, and nothing that introduces an example or a form. `Answer: 3` alone is
+/// such a form more often than not.
+fn is_stated(text: &str, hit: &Range<usize>) -> bool {
+    const SHOWN: [&str; 6] = ["example", "examples", "instance", "format", "form", "template"];
+    let before = &text[..hit.start];
+    let start = before.rfind(['.', '!', '\n']).map_or(0, |at| at + 1);
+    let sentence = Plain::words(&before[start..]);
+    let sentence = LEADS.iter().find_map(|lead| sentence.text().strip_prefix(lead)).unwrap_or(sentence.text());
+    let rest = text[hit.end..].trim_start_matches(['*', '_', '`']);
+    let is_end = rest.is_empty()
+        || rest.starts_with(['\n', '\r', '!'])
+        || rest.strip_prefix('.').is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
+    if !STATEMENTS.contains(&sentence) || !is_end || text.len() > MAX_STATED || before.contains(['?', '？']) {
+        return false;
+    }
+    let lead = before[..start].trim_end();
+    let is_introduced = !lead.is_empty() && !lead.ends_with(['.', '!']);
+    let near = Plain::words(&lead[lead.ceil_char_boundary(lead.len().saturating_sub(96))..]);
+    let count = Plain::words(text).text().matches("answer is").count();
+    !is_introduced && count == 1 && !near.text().split(' ').any(|word| SHOWN.contains(&word))
+}
+
+/// What calls an answer so, as a sentence of its own.
+const STATEMENTS: [&str; 2] = ["the answer is", "the final answer is"];
+
+/// What such a sentence may begin with.
+const LEADS: [&str; 8] = ["hint ", "note ", "psst ", "secret ", "reminder ", "remember ", "fyi ", "ps "];
+
+/// The longest text that is read again for answers that it speaks of.
+const MAX_STATED: usize = 64 * 1024;
 
 /// Whether what stands before an answer stands before others too, as in a list of examples.
 fn is_series(text: &str, at: usize) -> bool {

@@ -1,9 +1,8 @@
 //! What stands around an answer: names of the benchmark, the task's id, a record or a table of answers.
 
 use std::ops::Range;
-use std::sync::OnceLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use proofmark_artefact::scan::Plain;
 
 use super::label::{self, Label, label};
@@ -139,7 +138,9 @@ impl<'a> Context<'a> {
     fn is_bare_record(&self, hit: &Range<usize>) -> bool {
         let from = self.text.ceil_char_boundary(hit.start.saturating_sub(label::REACH));
         let before = &self.text[from..hit.start];
-        let is_final = is_field(before, "final answer");
+        if !is_field(before, "final answer") {
+            return false;
+        }
         let has = |name: &str| {
             let is_it = |(clue, at): &&(Clue, usize)| {
                 matches!(clue, Clue::Field(field) if FIELDS[usize::from(*field)][0] == name) && is_near(*at, hit, REACH)
@@ -150,7 +151,7 @@ impl<'a> Context<'a> {
                 rest.trim_start_matches(['\\', '"', '\'', ' ']).starts_with(':')
             })
         };
-        is_final && has("question") && has("level")
+        has("question") && has("level")
     }
 
     /// Whether the answer is a cell of a table with a column of questions or ids and one of answers.
@@ -177,6 +178,10 @@ impl<'a> Context<'a> {
     pub(super) fn is_inserted(&self, hit: &Range<usize>) -> bool {
         let from = self.text.ceil_char_boundary(hit.start.saturating_sub(HEADER));
         let before = &self.text[from..hit.start];
+        // Most answers are no value of a list, and need no more than this.
+        if !before.trim_end_matches(['\'', '"', ' ']).ends_with([',', '(']) {
+            return false;
+        }
         let lower = before.to_ascii_lowercase();
         let Some(at) = lower.rfind("insert into") else { return false };
         let Some(values) = lower[at..].find("values").map(|values| at + values) else { return false };
@@ -286,21 +291,22 @@ fn has_records(part: &str, has_question: bool) -> bool {
         ("ground truth", Name::Gold),
         ("gold answer", Name::Gold),
     ];
-    static FINDER: OnceLock<Option<AhoCorasick>> = OnceLock::new();
-    let finder = FINDER.get_or_init(|| {
-        let names = NAMES.iter().map(|(name, _)| name);
-        AhoCorasick::builder().ascii_case_insensitive(true).match_kind(MatchKind::LeftmostLongest).build(names).ok()
-    });
-    let Some(finder) = finder else { return false };
     let (mut quoted, mut bare) = ([0; 5], [0; 5]);
-    for found in finder.find_iter(part) {
-        let (before, after) = (&part[..found.start()], &part[found.end()..]);
-        let name = NAMES[found.pattern().as_usize()].1 as usize;
-        if before.ends_with('"') && after.starts_with("\":") {
-            quoted[name] += 1;
-        } else if after.starts_with(": ") {
-            let line = before.trim_end_matches([' ', '-']);
-            bare[name] += usize::from(line.is_empty() || line.ends_with('\n'));
+    for (at, _) in part.match_indices(':') {
+        let (before, is_quoted) = part[..at].strip_suffix('"').map_or((&part[..at], false), |before| (before, true));
+        // YAML has a space there, addresses have none.
+        if !is_quoted && !part[at + 1..].starts_with(' ') {
+            continue;
+        }
+        for (name, kind) in NAMES {
+            let start = before.len().saturating_sub(name.len());
+            let is_it = before.as_bytes()[start..].eq_ignore_ascii_case(name.as_bytes());
+            let line = || before[..start].trim_end_matches([' ', '-']);
+            match is_quoted {
+                _ if !is_it => {}
+                true => quoted[kind as usize] += usize::from(before[..start].ends_with('"')),
+                false => bare[kind as usize] += usize::from(line().is_empty() || line().ends_with('\n')),
+            }
         }
     }
     let [ids, tasks, questions, answers, golds] = quoted;
@@ -329,11 +335,12 @@ fn is_field(before: &str, name: &str) -> bool {
 /// How often a sign stands in a line, quoted parts left out.
 fn count(line: &str, sign: char, quote: char) -> usize {
     let mut is_quoted = false;
-    let is_sign = |character: &char| {
-        is_quoted ^= *character == quote;
-        *character == sign && !is_quoted
-    };
-    line.chars().filter(is_sign).count()
+    let mut count = 0;
+    for character in line.chars() {
+        is_quoted ^= character == quote;
+        count += usize::from(character == sign && !is_quoted);
+    }
+    count
 }
 
 /// The parts of a line between signs that are not quoted.

@@ -5,6 +5,8 @@ use std::sync::OnceLock;
 
 use proofmark_artefact::scan::Plain;
 
+use super::numeral::value;
+
 /// How much it says that a text stands somewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Weight {
@@ -22,13 +24,18 @@ pub(super) fn weigh(text: &str) -> Weight {
     let joined = words.concat();
     let is_common = match words.as_slice() {
         _ if joined.bytes().all(|byte| byte.is_ascii_digit()) => is_common_number(text, &joined),
-        // A character of a script without spaces says as much as two letters.
         // `17 thousand` is a number of its own.
         [number, "thousand" | "million" | "billion"]
             if number.parse::<u32>().is_ok_and(|number| !matches!(number, 1 | 10 | 100)) =>
         {
             false
         }
+        // In words a number is as common as in digits.
+        [.., "thousand" | "million" | "billion"] if value(plain.text()).is_some() => {
+            let digits = value(plain.text()).unwrap_or_default().to_string();
+            is_common_number(&digits, &digits)
+        }
+        // A character of a script without spaces says as much as two letters.
         _ if characters < 4 => characters < 2 || joined.is_ascii(),
         words => words.len() <= 3 && words.iter().all(|word| is_common_word(word)),
     };
@@ -108,6 +115,9 @@ mod tests {
             "12%",
             "0",
             "one two",
+            "one thousand",
+            "two thousand",
+            "three hundred",
             "-",
         ] {
             assert_eq!(weigh(text), Weight::Common, "{text}");
@@ -121,6 +131,8 @@ mod tests {
             "Antoni Gaudi",
             "17000",
             "17,000",
+            "seventeen thousand",
+            "twenty-five million",
             "2101",
             "1234.5",
             "a1, b2",

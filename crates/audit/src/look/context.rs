@@ -1,7 +1,6 @@
 //! What stands around an answer: names of the benchmark, the task's id, a record or a table of answers.
 
 use std::ops::Range;
-use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use proofmark_artefact::scan::Plain;
@@ -19,12 +18,16 @@ const BARE: usize = 80;
 const MAX_FOUND: usize = 1024;
 /// The line of names at the top of a table is looked for in so many bytes.
 const HEADER: usize = 4096;
+/// The longest line of names.
+const MAX_NAMES: usize = 1024;
 
 /// What is looked for around answers, compiled once for all texts of a sample.
 #[derive(Debug, Clone)]
 pub(super) struct Clues {
     finder: Option<AhoCorasick>,
     kinds: Vec<Clue>,
+    /// Whether the task's question can be looked for, so that a list of questions without it is somebody else's.
+    has_question: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +38,7 @@ enum Clue {
 }
 
 impl Clues {
-    pub(super) fn new(marks: &Marks, id: Option<&str>) -> Self {
+    pub(super) fn new(marks: &Marks, id: Option<&str>, has_question: bool) -> Self {
         let mut texts: Vec<&str> = Vec::new();
         let mut kinds = Vec::new();
         for mark in marks.names() {
@@ -54,7 +57,7 @@ impl Clues {
         }
         // It searches a few kilobytes around answers: a faster automaton would cost more than it saves.
         let finder = AhoCorasick::builder().kind(Some(AhoCorasickKind::NoncontiguousNFA)).build(texts);
-        Self { finder: finder.ok(), kinds }
+        Self { finder: finder.ok(), kinds, has_question }
     }
 }
 
@@ -127,7 +130,28 @@ impl<'a> Context<'a> {
             }
         }
         let is_gaia = (fields[0] || fields[1]) && fields.iter().filter(|is_there| **is_there).count() >= 2;
-        is_gaia || self.has_records
+        is_gaia || self.is_bare_record(hit) || self.has_records
+    }
+
+    /// Whether the answer is the `Final answer` of a record with a `Question` and a `Level`, as GAIA names them, whatever
+    /// was left out of it.
+    fn is_bare_record(&self, hit: &Range<usize>) -> bool {
+        let from = self.text.ceil_char_boundary(hit.start.saturating_sub(label::REACH));
+        let before = &self.text[from..hit.start];
+        if !is_field(before, "final answer") {
+            return false;
+        }
+        let has = |name: &str| {
+            let is_it = |(clue, at): &&(Clue, usize)| {
+                matches!(clue, Clue::Field(field) if FIELDS[usize::from(*field)][0] == name) && is_near(*at, hit, REACH)
+            };
+            self.found.iter().filter(is_it).any(|(_, at)| {
+                let end = self.text.floor_char_boundary((at + name.len() + 8).min(self.text.len()));
+                let rest = self.text.get(at + name.len()..end).unwrap_or_default();
+                rest.trim_start_matches(['\\', '"', '\'', ' ']).starts_with(':')
+            })
+        };
+        has("question") && has("level")
     }
 
     /// Whether the answer is a cell of a table with a column of questions or ids and one of answers.
@@ -136,13 +160,70 @@ impl<'a> Context<'a> {
         let line = head(&self.text[start..], HEADER).lines().next().unwrap_or_default();
         let top = head(&self.text[..start], HEADER);
         ['|', '\t', ',', ';'].into_iter().any(|sign| {
-            let columns = count(line, sign);
-            let column = count(head(line, hit.start - start), sign);
+            let columns = count(line, sign, '"');
+            let column = count(head(line, hit.start - start), sign, '"');
+            let row = || cells(line, sign, '"');
             let mut lines = top.lines().take(64);
-            let is_header = |header: &str| count(header, sign) == columns && is_header(header, sign, column);
+            let is_header = |header: &str| {
+                header.len() <= MAX_NAMES
+                    && count(header, sign, '"') == columns
+                    && self.is_key(&cells(header, sign, '"'), column, &row())
+            };
             // A line of names and two rows make a table.
-            columns > 0 && lines.any(is_header) && lines.any(|row| count(row, sign) == columns)
+            columns > 0 && lines.any(is_header) && lines.any(|row| count(row, sign, '"') == columns)
         })
+    }
+
+    /// Whether the answer is a value that a statement of SQL puts into a column of answers.
+    pub(super) fn is_inserted(&self, hit: &Range<usize>) -> bool {
+        let from = self.text.ceil_char_boundary(hit.start.saturating_sub(HEADER));
+        let before = &self.text[from..hit.start];
+        // Most answers are no value of a list, and need no more than this.
+        if !before.trim_end_matches(['\'', '"', ' ']).ends_with([',', '(']) {
+            return false;
+        }
+        let lower = before.to_ascii_lowercase();
+        let Some(at) = lower.rfind("insert into") else { return false };
+        let Some(values) = lower[at..].find("values").map(|values| at + values) else { return false };
+        let names = before[at..values].split_once('(').and_then(|(_, rest)| rest.split_once(')'));
+        let Some((names, _)) = names else { return false };
+        let names: Vec<&str> = names.split(',').collect();
+        // A comma within quotes parts nothing, and neither does a bracket.
+        let mut is_quoted = false;
+        let mut row = None;
+        for (at, sign) in before[values..].char_indices() {
+            is_quoted ^= sign == '\'';
+            if sign == '(' && !is_quoted {
+                row = Some(values + at + 1);
+            }
+        }
+        let Some(row) = row else { return false };
+        let column = count(&before[row..], ',', '\'');
+        self.is_key(&names, column, &cells(&before[row..], ',', '\''))
+    }
+
+    /// Whether columns with these names are those of a key: the one of the answer has answers, another one has ids or
+    /// questions. A list of questions with answers that does not hold the task's own is like any page of that kind,
+    /// unless it calls its answers as only benchmarks do.
+    fn is_key(&self, names: &[&str], column: usize, row: &[&str]) -> bool {
+        let names: Vec<String> = names.iter().map(|name| Plain::words(name).text().to_owned()).collect();
+        let place = |list: &[&str]| names.iter().position(|name| list.contains(&name.as_str()));
+        let Some(answer) = names.get(column).map(String::as_str) else { return false };
+        let is_gold = GOLD_NAMES.contains(&answer);
+        if !is_gold && !ANSWER_NAMES.contains(&answer) {
+            return false;
+        }
+        // `17` and `question 17` are ids, whatever the column is called.
+        let is_text = |cell: &&str| {
+            let words = Plain::words(cell);
+            let count = words.text().split(' ').count();
+            count >= 3 || count == 2 && !words.text().contains(|sign: char| sign.is_ascii_digit())
+        };
+        match (place(ID_NAMES), place(QUESTION_NAMES)) {
+            (Some(_), _) => true,
+            (None, Some(question)) => is_gold || !self.clues.has_question || !row.get(question).is_some_and(is_text),
+            (None, None) => false,
+        }
     }
 
     /// Folds what stands around an answer, and more of it, for the next one.
@@ -156,7 +237,7 @@ impl<'a> Context<'a> {
         self.range = from..to;
         self.found.clear();
         let part = &self.text[from..to];
-        self.has_records = has_records(part);
+        self.has_records = has_records(part, self.clues.has_question);
         let Some(finder) = &self.clues.finder else { return };
         let joined = Plain::joined(part);
         let text = joined.text();
@@ -183,68 +264,101 @@ fn is_near(at: usize, hit: &Range<usize>, reach: usize) -> bool {
     at + reach >= hit.start && at <= hit.end + reach
 }
 
-/// Whether a part of a text has several questions and several answers by name, as JSON writes it.
-fn has_records(part: &str) -> bool {
-    const QUESTIONS: usize = 3;
-    const NAMES: [&str; 9] = [
-        "\"question\":",
-        "\"task_id\":",
-        "\"prompt\":",
-        "\"answer\":",
-        "\"correct_answer\":",
-        "\"final answer\":",
-        "\"final_answer\":",
-        "\"expected_output\":",
-        "\"gold\":",
+/// Whether a part of a text has several tasks and several answers by name, as JSON and YAML write it.
+///
+/// Questions with answers are on many pages: where the task's own could have been found, a list of others must have ids
+/// or name its answers as benchmarks do. YAML without quotes reads like any list of notes, so it must do both.
+fn has_records(part: &str, has_question: bool) -> bool {
+    const NAMES: [(&str, Name); 20] = [
+        ("task_id", Name::Id),
+        ("question_id", Name::Id),
+        ("qid", Name::Id),
+        ("task", Name::Task),
+        ("question", Name::Question),
+        ("prompt", Name::Question),
+        ("answer", Name::Answer),
+        ("correct_answer", Name::Answer),
+        ("final answer", Name::Gold),
+        ("final_answer", Name::Gold),
+        ("expected_output", Name::Gold),
+        ("expected_answer", Name::Gold),
+        ("gold", Name::Gold),
+        ("gold_answer", Name::Gold),
+        ("ground_truth", Name::Gold),
+        ("answer_key", Name::Gold),
+        ("reference_answer", Name::Gold),
+        ("expected output", Name::Gold),
+        ("ground truth", Name::Gold),
+        ("gold answer", Name::Gold),
     ];
-    static FINDER: OnceLock<Option<AhoCorasick>> = OnceLock::new();
-    let finder = FINDER.get_or_init(|| AhoCorasick::builder().ascii_case_insensitive(true).build(NAMES).ok());
-    let Some(finder) = finder else { return false };
-    let (mut questions, mut answers) = (0, 0);
-    for found in finder.find_iter(part) {
-        if found.pattern().as_usize() < QUESTIONS { questions += 1 } else { answers += 1 }
+    let (mut quoted, mut bare) = ([0; 5], [0; 5]);
+    for (at, _) in part.match_indices(':') {
+        let (before, is_quoted) = part[..at].strip_suffix('"').map_or((&part[..at], false), |before| (before, true));
+        // YAML has a space there, addresses have none.
+        if !is_quoted && !part[at + 1..].starts_with(' ') {
+            continue;
+        }
+        for (name, kind) in NAMES {
+            let start = before.len().saturating_sub(name.len());
+            let is_it = before.as_bytes()[start..].eq_ignore_ascii_case(name.as_bytes());
+            let line = || before[..start].trim_end_matches([' ', '-']);
+            match is_quoted {
+                _ if !is_it => {}
+                true => quoted[kind as usize] += usize::from(before[..start].ends_with('"')),
+                false => bare[kind as usize] += usize::from(line().is_empty() || line().ends_with('\n')),
+            }
+        }
     }
-    questions >= 2 && answers >= 2
+    let [ids, tasks, questions, answers, golds] = quoted;
+    let is_list = ids + tasks + questions >= 2 && answers + golds >= 2;
+    let is_named = !has_question || ids >= 2 || golds >= 2;
+    let [bare_ids, bare_tasks, _, _, bare_golds] = bare;
+    is_list && is_named || bare_ids + bare_tasks >= 2 && bare_golds >= 2
+}
+
+/// What the name of a field says.
+#[derive(Clone, Copy)]
+enum Name {
+    Id,
+    Task,
+    Question,
+    Answer,
+    Gold,
+}
+
+/// Whether a text ends with the name of a field, before its value.
+fn is_field(before: &str, name: &str) -> bool {
+    let before = before.trim_end_matches(['\\', '"', '\'', ' ']);
+    before.strip_suffix(':').is_some_and(|before| Plain::words(before).text().ends_with(name))
 }
 
 /// How often a sign stands in a line, quoted parts left out.
-fn count(line: &str, sign: char) -> usize {
+fn count(line: &str, sign: char, quote: char) -> usize {
     let mut is_quoted = false;
     let mut count = 0;
     for character in line.chars() {
-        is_quoted ^= character == '"';
+        is_quoted ^= character == quote;
         count += usize::from(character == sign && !is_quoted);
     }
     count
 }
 
-/// Whether a line names columns: one of questions or ids, and a given one of answers.
-fn is_header(line: &str, sign: char, column: usize) -> bool {
-    if line.len() > 1024 {
-        return false;
-    }
-    let cells: Vec<String> = line.split(sign).map(|cell| Plain::words(cell).text().to_owned()).collect();
-    let has = |names: &[&str]| cells.iter().any(|cell| names.contains(&cell.as_str()));
-    let is_answer = |cell: &String| {
-        let names = [
-            "answer",
-            "answers",
-            "final answer",
-            "gold",
-            "gold answer",
-            "correct answer",
-            "expected",
-            "expected output",
-            "expected answer",
-            "ground truth",
-            "solution",
-            "reference answer",
-        ];
-        names.contains(&cell.as_str())
+/// The parts of a line between signs that are not quoted.
+fn cells(line: &str, sign: char, quote: char) -> Vec<&str> {
+    let mut is_quoted = false;
+    let is_sign = |character: char| {
+        is_quoted ^= character == quote;
+        character == sign && !is_quoted
     };
-    has(&["question", "questions", "task id", "task", "prompt", "problem", "question id", "qid"])
-        && cells.get(column).is_some_and(is_answer)
+    line.split(is_sign).collect()
 }
+
+/// Columns of ids, of questions, of answers, and of answers as only a benchmark calls them.
+const ID_NAMES: &[&str] = &["task id", "question id", "qid"];
+const QUESTION_NAMES: &[&str] = &["question", "questions", "task", "prompt", "problem"];
+const ANSWER_NAMES: &[&str] = &["answer", "answers", "correct answer", "expected", "solution"];
+const GOLD_NAMES: &[&str] =
+    &["final answer", "gold", "gold answer", "expected output", "expected answer", "ground truth", "reference answer"];
 
 fn head(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]

@@ -12,6 +12,8 @@ use proofmark_canon::Digest;
 pub struct Marks {
     names: BTreeSet<Mark>,
     digests: BTreeSet<Digest>,
+    /// What copies on other hosts of datasets are called, if that is a word with other meanings too.
+    nicknames: BTreeSet<&'static str>,
     quick: Quick,
 }
 
@@ -71,6 +73,7 @@ impl Marks {
             "gaia-answers",
             "gaia/metadata.jsonl",
             "gaia/2023/validation",
+            "AI-ModelScope/GAIA",
         ] {
             marks.add_address(address);
         }
@@ -83,6 +86,7 @@ impl Marks {
         ] {
             marks.add_file(file);
         }
+        marks.nicknames.insert("gaia");
         marks
     }
 
@@ -131,6 +135,7 @@ impl Marks {
         self.quick = Quick::default();
         self.names.extend(other.names.iter().cloned());
         self.digests.extend(other.digests.iter().copied());
+        self.nicknames.extend(other.nicknames.iter().copied());
         self
     }
 
@@ -144,6 +149,23 @@ impl Marks {
         let plain = Plain::joined(source);
         let may_be = self.prepare().is_none_or(|quick| quick.is_match(plain.text()));
         may_be && self.addresses().any(|mark| find_name(plain.text(), mark).next().is_some())
+            || self.is_mirror(plain.text())
+    }
+
+    /// Whether an address leads to a copy: a dataset of any owner, on a host of datasets, whose name says that it is a copy
+    /// of the benchmark. The benchmark's name alone is not enough, for others have it too: Gaia is also a telescope.
+    fn is_mirror(&self, address: &str) -> bool {
+        if self.nicknames.is_empty() {
+            return false;
+        }
+        let path = HOSTS.iter().find_map(|host| Some(&address[find_name(address, host).next()? + host.len()..]));
+        let is_copy = |name: &str| {
+            let words = || name.split(|sign: char| !sign.is_alphanumeric());
+            words().any(|word| self.nicknames.contains(word))
+                && words().any(|word| COPIES.contains(&word))
+                && !words().any(|word| OTHERS.contains(&word))
+        };
+        path.is_some_and(|path| path.split(['?', '#']).next().unwrap_or_default().split('/').take(4).any(is_copy))
     }
 
     /// Makes what is needed to ask for sources, so that copies need not make it again.
@@ -168,6 +190,42 @@ impl Marks {
     }
 }
 
+/// Where copies of datasets are kept.
+const HOSTS: &[&str] = &[
+    "kaggle.com/datasets",
+    "kaggle.com/api/v1/datasets",
+    "modelscope.cn/datasets",
+    "modelscope.cn/api/v1/datasets",
+    "modelscope.ai/datasets",
+    "huggingface.co/datasets",
+    "huggingface.co/api/datasets",
+    "hf.co/datasets",
+    "hf-mirror.com/datasets",
+    "opendatalab.com",
+    "wisemodel.cn/datasets",
+    "gitcode.com/hf_mirrors",
+];
+
+/// What the name of a dataset says beside the benchmark's, when it is a copy of it.
+const COPIES: &[&str] = &[
+    "benchmark",
+    "bench",
+    "validation",
+    "val",
+    "answers",
+    "questions",
+    "agent",
+    "agents",
+    "assistant",
+    "assistants",
+    "llm",
+    "leaderboard",
+];
+
+/// What it says when it is about the telescope's stars.
+const OTHERS: &[&str] =
+    &["dr1", "dr2", "dr3", "dr4", "edr3", "esa", "star", "stars", "stellar", "astronomy", "catalog", "catalogue"];
+
 /// Where a name stands in a folded text as a name of its own: not as a part of a longer word.
 pub(super) fn find_name<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
     let is_word = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
@@ -191,6 +249,11 @@ mod tests {
             "/home/u/.cache/huggingface/hub/datasets--gaia-benchmark--GAIA/snapshots/x",
             "https://example.org/copy/2023/validation/metadata.jsonl",
             "https://raw.githubusercontent.com/u/r/main/data/gaia_validation.jsonl",
+            "https://www.kaggle.com/datasets/foo/gaia-benchmark",
+            "https://www.kaggle.com/api/v1/datasets/download/foo/gaia_validation_2023",
+            "https://modelscope.cn/datasets/AI-ModelScope/GAIA",
+            "https://www.modelscope.cn/datasets/someone/GAIA-benchmark/files?x=1",
+            "https://huggingface.co/datasets/someone/gaia-validation-with-answers",
         ] {
             assert!(marks.is_source(source), "{source}");
         }
@@ -199,6 +262,13 @@ mod tests {
             "https://example.org/metadata.jsonl",
             "https://huggingface.co/datasets/squad",
             "https://www.esa.int/gaia",
+            "https://www.kaggle.com/datasets/foo/gaia",
+            "https://www.kaggle.com/datasets/foo/gaia-dr3-validation",
+            "https://www.kaggle.com/datasets/foo/llm-benchmark",
+            "https://www.kaggle.com/datasets/gaia-labs/house-prices",
+            "https://www.kaggle.com/code/foo/gaia-benchmark-of-telescopes",
+            "https://www.kaggle.com/datasets?search=gaia-benchmark",
+            "https://modelscope.cn/datasets/foo/poetry",
             "",
         ] {
             assert!(!marks.is_source(source), "{source}");

@@ -6,7 +6,8 @@
 //!
 //! - `marks` the names of a benchmark: where its answers can be had.
 //! - `watch` leaked answers in what came from outside (AUD-1) and in what the agent was given (AUD-3); with `context`
-//!   (what stands around an answer), `label` (what calls itself an answer), `common` (answers that are everywhere),
+//!   (what stands around an answer), `question` (whether a text asks what the task asks), `echo`
+//!   (tools that repeat their query), `label` (what calls itself an answer), `common` (answers that are everywhere),
 //!   `numeral` (numbers in words) and `layers` (encodings within encodings).
 //! - `forbidden` and `touch` calls that reach grader, gold, run directory or keys (AUD-4); with `unravel`, which writes
 //!   a command out as its author hid it, and `glob`.
@@ -14,14 +15,18 @@
 
 mod common;
 mod context;
+mod echo;
 mod forbidden;
 mod glob;
 mod label;
 mod layers;
 mod marks;
 mod numeral;
+#[cfg(test)]
+mod pages;
 mod phrases;
 mod plea;
+mod question;
 #[cfg(test)]
 mod tests;
 mod touch;

@@ -12,19 +12,19 @@ use super::*;
 
 const QUESTION: &str = "In the spring of 1931, which member of the Ridgeway Gliding Club repaired the tail of the club's \
     second glider with a piece of an old piano? Give the first name only.";
-const ID: &str = "32102e3e-d12a-4209-9163-7b3a104efe5d";
+pub(super) const ID: &str = "32102e3e-d12a-4209-9163-7b3a104efe5d";
 
-fn watch(gold: &str, question: &str) -> Watch {
+pub(super) fn watch(gold: &str, question: &str) -> Watch {
     watch_of(&[gold], question, "t1", &[], &[])
 }
 
-fn watch_of(gold: &[&str], question: &str, task_id: &str, choices: &[&str], shown: &[&str]) -> Watch {
+pub(super) fn watch_of(gold: &[&str], question: &str, task_id: &str, choices: &[&str], shown: &[&str]) -> Watch {
     let own = |texts: &[&str]| -> Vec<String> { texts.iter().map(|text| (*text).to_owned()).collect() };
     let (gold, choices) = (own(gold), own(choices));
     Watch::new(&Subject { gold: &gold, question, task_id, choices: &choices, shown, marks: &Marks::gaia() })
 }
 
-fn critical(sightings: &[Sighting]) -> Option<Why> {
+pub(super) fn critical(sightings: &[Sighting]) -> Option<Why> {
     sightings.iter().find(|sighting| sighting.grade == Grade::Critical).map(|sighting| sighting.why)
 }
 
@@ -296,11 +296,11 @@ fn veil() -> impl Strategy<Value = Veil> {
 }
 
 /// Words of one half of the alphabet, so that no answer from the other half is among them.
-fn prose() -> impl Strategy<Value = String> {
+pub(super) fn prose() -> impl Strategy<Value = String> {
     "([a-m]{1,9}[ ,.;\n]{1,2}){0,40}"
 }
 
-const ANSWER: &str = "[N-Zn-z]{2,6}( [n-z]{2,6}){0,2}[n-z]{2}";
+pub(super) const ANSWER: &str = "[N-Zn-z]{2,6}( [n-z]{2,6}){0,2}[n-z]{2}";
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
@@ -383,25 +383,6 @@ proptest! {
         let found = watch(&gold, QUESTION).leaks(&text, None);
         prop_assert_eq!(critical(&found), Some(Why::WithQuestion), "{}", text);
     }
-
-    #[test]
-    fn ordinary_pages_are_never_critical(
-        answer in prop_oneof![ANSWER.prop_map(String::from), (4000u64..99_999).prop_map(|number| number.to_string())],
-        words in prop::collection::vec(prop::sample::select(vec![
-            "the", "answer", "Answer:", "of", "question", "solution:", "France", "1931", "glider", "<b>", "</b>", "result", "member",
-            "club", "spring", "first name", "page.", "See also", "http://example.org/a", "correct", "data", "level",
-            "task", "file", "piano", "only.", "final answer:", "=", "\"",
-        ]), 0..60),
-        at in any::<prop::sample::Index>(),
-    ) {
-        let mut page = words.clone();
-        page.insert(at.index(words.len() + 1), &answer);
-        let watch = watch_of(&[&answer], QUESTION, ID, &[], &[]);
-        let found = watch.leaks(&page.join(" "), Some("https://en.wikipedia.org/wiki/Glider"));
-        prop_assert_eq!(critical(&found), None, "{}", page.join(" "));
-        prop_assert_eq!(watch.leaks(&words.join(" "), None), []);
-    }
-
 }
 
 proptest! {
@@ -552,6 +533,7 @@ fn forms_are_named_as_the_scan_names_them() {
         ("Paris", "PARIS", Form::Folded),
         ("17000", "17,000", Form::Number),
         ("17000", "17 thousand", Form::Number),
+        ("17000", "seventeen thousand", Form::Number),
         ("a1, b2", "a1; b2", Form::List),
         ("Antoni Gaudi", "QW50b25pIEdhdWRp", Form::Base64),
         ("Paris", "%50aris", Form::Url),

@@ -10,10 +10,12 @@ use proofmark_canon::Value;
 
 use super::common::{Weight, weigh};
 use super::context::{Clues, Context, REACH, label_before};
+use super::echo::is_echo;
 use super::label::Label;
 use super::layers::{Layer, layers};
 use super::marks::{MarkKind, Marks};
 use super::numeral::other_ways;
+use super::question::{Asked, Question, Standing};
 
 /// What is known of one sample's task.
 #[derive(Debug, Clone, Copy)]
@@ -198,18 +200,12 @@ impl Watch {
     pub fn leaks_of_scan(&self, scan: &Scan, head: &str, source: Option<&str>) -> Vec<Sighting> {
         let mut sightings = self.leaks(head, source);
         let is_from_dataset = sightings.iter().any(|sighting| sighting.why == Why::DatasetSource);
-        // Within the head the question may be an echo of what was searched for.
-        let is_echo = |hit: &Hit| {
-            let at = hit.offset as usize;
-            at < head.len() && head.is_char_boundary(at) && is_echo(head, at)
+        // Within the head it can be seen whether the text asks; behind it only length and form tell.
+        let is_asked = |hit: &&Hit| match head.get(range(hit)) {
+            Some(_) => self.question.judge(head, &range(hit)).is_some_and(|asked| asked.standing == Standing::Question),
+            None => self.question.is_whole(hit) && !starts_as_echo(head, hit),
         };
-        let questions: Vec<Range<usize>> = scan
-            .question
-            .iter()
-            .filter(|hit| !is_echo(hit))
-            .map(range)
-            .filter(|hit| self.question.is_enough(hit.len()))
-            .collect();
+        let questions: Vec<Range<usize>> = scan.question.iter().filter(is_asked).map(range).collect();
         if scan.gold.is_empty() {
             return list(sightings);
         }
@@ -259,7 +255,7 @@ impl Watch {
     }
 
     fn clues(&self) -> &Clues {
-        self.clues.get_or_init(|| Clues::new(&self.marks, self.id.as_deref()))
+        self.clues.get_or_init(|| Clues::new(&self.marks, self.id.as_deref(), self.question.is_own()))
     }
 
     fn anchors(&self) -> Option<&AhoCorasick> {
@@ -289,7 +285,7 @@ impl Watch {
     fn look(&self, text: &str, is_from_dataset: bool, depth: u8, sightings: &mut Vec<Sighting>) {
         let scan = self.needles.scan(text.as_bytes());
         let mut hits: Vec<(Range<usize>, Form)> = scan.gold.iter().map(|hit| (range(hit), hit.form)).collect();
-        let questions: Vec<Range<usize>> = self.questions(text, &scan);
+        let questions = self.questions(text, &scan);
         if scan.more > 0 {
             self.look_again(text, &questions, &mut hits);
         }
@@ -333,7 +329,7 @@ impl Watch {
                 Some(Label::Told | Label::ShortKey) => {
                     !needs_more || is_behind_question() || !is_series(text, hit.start)
                 }
-                Some(Label::Answer) => !needs_more || is_behind_question(),
+                Some(Label::Answer) => !needs_more || is_behind_question() || is_stated(text, &hit),
                 None => false,
             };
             let (grade, why) = match () {
@@ -387,10 +383,10 @@ impl Watch {
         text: &str,
         hit: &Range<usize>,
         form: Form,
-        questions: &[Range<usize>],
+        questions: &[Asked],
     ) -> Option<(Grade, Why)> {
         // What stands within the question is the question.
-        if questions.iter().any(|question| question.start <= hit.start && hit.end <= question.end) {
+        if questions.iter().any(|asked| asked.range.start <= hit.start && hit.end <= asked.range.end) {
             return None;
         }
         let label = label_before(text, hit.start);
@@ -403,7 +399,14 @@ impl Watch {
         let is_enough = !needs_more || label.is_some();
         let is_next = |question: &Range<usize>| needs_more && is_next_cell(text, question.end, hit);
         let is_with = |question: &Range<usize>| is_enough && stands_with(hit, question, before, after);
-        if questions.iter().any(|question| is_with(question) || is_next(question)) {
+        let is_leak = |asked: &Asked| match asked.standing {
+            Standing::Question => is_with(&asked.range) || is_next(&asked.range),
+            Standing::Part => label.is_some() && stands_with(hit, &asked.range, 0, after),
+            // An engine's or a chat's own answer to a query is an ordinary one; only a key knows better.
+            Standing::Echo => label == Some(Label::Key) && stands_with(hit, &asked.range, 0, QUESTION_TAIL),
+            Standing::Phrase => false,
+        };
+        if questions.iter().any(is_leak) {
             return critical(Why::WithQuestion);
         }
         if is_enough && context.has_id(hit) {
@@ -423,7 +426,7 @@ impl Watch {
             Some(_) if is_encoded => return critical(Why::AnswerKey),
             _ => {}
         }
-        if !needs_more && (context.is_record(hit) || context.is_in_table(hit)) {
+        if !needs_more && (context.is_record(hit) || context.is_in_table(hit) || context.is_inserted(hit)) {
             return critical(Why::AnswerRecord);
         }
         match () {
@@ -435,8 +438,8 @@ impl Watch {
     }
 
     /// Adds the answers that stand near something that makes them a leak, however many others there are.
-    fn look_again(&self, text: &str, questions: &[Range<usize>], hits: &mut Vec<(Range<usize>, Form)>) {
-        let mut places: Vec<Range<usize>> = questions.to_vec();
+    fn look_again(&self, text: &str, questions: &[Asked], hits: &mut Vec<(Range<usize>, Form)>) {
+        let mut places: Vec<Range<usize>> = questions.iter().map(|asked| asked.range.clone()).collect();
         if let Some(anchors) = self.anchors() {
             let mut last = 0;
             for found in anchors.find_iter(text) {
@@ -465,10 +468,9 @@ impl Watch {
         }
     }
 
-    /// Where the question stands in a text as a question, not as what somebody searched for.
-    fn questions(&self, text: &str, scan: &Scan) -> Vec<Range<usize>> {
-        let is_question = |place: &Range<usize>| self.question.is(&text[place.clone()]) && !is_echo(text, place.start);
-        scan.question.iter().map(range).filter(is_question).collect()
+    /// Where the question's words stand in a text, and whether they ask.
+    fn questions(&self, text: &str, scan: &Scan) -> Vec<Asked> {
+        scan.question.iter().filter_map(|hit| self.question.judge(text, &range(hit))).collect()
     }
 
     /// Where the task's own texts stand in a text.
@@ -500,61 +502,10 @@ impl Watch {
     }
 }
 
-/// A question, and how much of it makes a text that question.
-#[derive(Debug, Clone)]
-struct Question {
-    length: usize,
-    /// What it quotes, folded: pages that hold the same quotation are no copies of the question.
-    quoted: Vec<String>,
-}
-
-impl Question {
-    fn new(question: &str) -> Self {
-        let mut quoted = Vec::new();
-        for (open, close) in [('"', '"'), ('“', '”'), ('«', '»'), ('‘', '’'), ('「', '」'), ('„', '“')]
-        {
-            let mut rest = question;
-            while let Some((_, after)) = rest.split_once(open)
-                && let Some((inner, after)) = after.split_once(close)
-                && quoted.len() < 64
-            {
-                quoted.push(Plain::words(inner).text().to_owned());
-                rest = after;
-            }
-        }
-        quoted.retain(|text| text.len() >= 8);
-        Self { length: question.len(), quoted }
-    }
-
-    /// Whether so many bytes of the question are enough.
-    fn is_enough(&self, length: usize) -> bool {
-        length * 5 >= self.length * 2 || length >= 160
-    }
-
-    fn is(&self, found: &str) -> bool {
-        self.is_enough(found.len()) && {
-            let words = Plain::words(found);
-            !self.quoted.iter().any(|quoted| quoted.contains(words.text()))
-        }
-    }
-}
-
-/// Whether what stands somewhere is what somebody searched for: a tool that repeats its query.
-fn is_echo(text: &str, at: usize) -> bool {
-    const ECHOES: [&str; 9] = [
-        "query",
-        "queries",
-        "search for",
-        "searching for",
-        "searched for",
-        "results for",
-        "search results",
-        "search",
-        "q",
-    ];
-    let from = text.ceil_char_boundary(at.saturating_sub(48));
-    let plain = Plain::words(&text[from..at]);
-    ECHOES.iter().any(|echo| plain.text().strip_suffix(echo).is_some_and(|rest| rest.is_empty() || rest.ends_with(' ')))
+/// Whether a question that begins in the head of a text is what somebody searched for.
+fn starts_as_echo(head: &str, hit: &Hit) -> bool {
+    let at = range(hit).start;
+    at < head.len() && head.is_char_boundary(at) && is_echo(head, &(at..head.len()))
 }
 
 /// Whether an answer is the cell of a table behind the one of the question.
@@ -574,6 +525,40 @@ fn is_choice(after: &str) -> bool {
     matches!(first, "or" | "and" | "oder" | "ou" | "und" | "through" | "to")
         || first.len() == 1 && !after.starts_with(['.', '\n'])
 }
+
+/// Whether a text says of something that it is the answer, in a sentence of its own: `The answer is 3.`
+///
+/// Instructions show how to answer and examples have answers of their own, so it must be the only one that the text
+/// speaks of, no question may stand before it, and nothing that introduces an example or a form. `Answer: 3` alone is
+/// such a form more often than not.
+fn is_stated(text: &str, hit: &Range<usize>) -> bool {
+    const SHOWN: [&str; 6] = ["example", "examples", "instance", "format", "form", "template"];
+    let before = &text[..hit.start];
+    let start = before.rfind(['.', '!', '\n']).map_or(0, |at| at + 1);
+    let sentence = Plain::words(&before[start..]);
+    let sentence = LEADS.iter().find_map(|lead| sentence.text().strip_prefix(lead)).unwrap_or(sentence.text());
+    let rest = text[hit.end..].trim_start_matches(['*', '_', '`']);
+    let is_end = rest.is_empty()
+        || rest.starts_with(['\n', '\r', '!'])
+        || rest.strip_prefix('.').is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
+    if !STATEMENTS.contains(&sentence) || !is_end || text.len() > MAX_STATED || before.contains(['?', '？']) {
+        return false;
+    }
+    let lead = before[..start].trim_end();
+    let is_introduced = !lead.is_empty() && !lead.ends_with(['.', '!']);
+    let near = Plain::words(&lead[lead.ceil_char_boundary(lead.len().saturating_sub(96))..]);
+    let count = Plain::words(text).text().matches("answer is").count();
+    !is_introduced && count == 1 && !near.text().split(' ').any(|word| SHOWN.contains(&word))
+}
+
+/// What calls an answer so, as a sentence of its own.
+const STATEMENTS: [&str; 2] = ["the answer is", "the final answer is"];
+
+/// What such a sentence may begin with.
+const LEADS: [&str; 8] = ["hint ", "note ", "psst ", "secret ", "reminder ", "remember ", "fyi ", "ps "];
+
+/// The longest text that is read again for answers that it speaks of.
+const MAX_STATED: usize = 64 * 1024;
 
 /// Whether what stands before an answer stands before others too, as in a list of examples.
 fn is_series(text: &str, at: usize) -> bool {

@@ -12,6 +12,7 @@
 //! - [`export`] runs in the forms that others take.
 //! - [`replay`] whether the inputs that a witness names are the ones that are there.
 //! - [`scored`] what scoring given outputs came to.
+//! - [`answerer`] whether who answered is who was asked for.
 //! - [`audit`] what an audit reports; [`package`] what a sealed package holds and what is said about one.
 //! - [`verify`] the ladder: how far a stranger can trust a run.
 //! - [`schema`] the JSON Schemas of all of these.
@@ -24,6 +25,7 @@
 //! - [`words`] trajectories as people read them.
 //! - [`path`] paths that cannot leave their root; `axes` where names stand; [`text`] and [`number`] what people read.
 
+pub mod answerer;
 pub mod audit;
 mod axes;
 pub mod backfill;

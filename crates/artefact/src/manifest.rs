@@ -6,6 +6,7 @@ use proofmark_canon::{Digest, Map, RunId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::answerer::{Answerer, answerer};
 use crate::record::Never;
 use crate::suite::judge::JudgeMode;
 use crate::suite::solver::{Protocol, SandboxKind};
@@ -152,6 +153,9 @@ pub struct Harness {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelEntry {
+    /// The model that a program was told to use; absent when it was told none, and for models that are no programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
     pub id: String,
     /// `provider:model-id`.
     pub model: String,
@@ -167,22 +171,15 @@ pub struct ModelEntry {
 }
 
 impl ModelEntry {
-    /// Whether a name that came back is the model that was asked for: the same, or a snapshot of it
-    /// (`gpt-x` that answers as `gpt-x-2026-01-31`).
-    pub fn answers_as(&self, name: &str) -> bool {
-        is_same_model(&self.model, name)
+    /// What was asked for, as the suite says it; for a program the model that it was told to use, where there is one.
+    pub fn asked_for(&self) -> &str {
+        self.asked.as_deref().unwrap_or(&self.model)
     }
-}
 
-/// [`ModelEntry::answers_as`] for a model that is written `provider:model-id`.
-pub(crate) fn is_same_model(model: &str, name: &str) -> bool {
-    let asked = model.split_once(':').map_or(model, |(_, id)| id);
-    let bare = |text: &str| text.strip_prefix("models/").unwrap_or(text).to_ascii_lowercase();
-    let (asked, name) = (bare(asked), bare(name));
-    let is_date = |rest: &str| {
-        rest.len() >= 4 && rest.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'@' | b'.'))
-    };
-    name == asked || name.strip_prefix(&asked).is_some_and(is_date) || asked.strip_suffix("-latest") == Some(&name)
+    /// Whether a name that came back is the model that was asked for.
+    pub fn answerer(&self, name: &str) -> Answerer {
+        answerer(&self.model, self.asked.as_deref(), name)
+    }
 }
 
 /// US dollars a million tokens, and where they come from.
@@ -302,34 +299,4 @@ pub struct ToolEntry {
     /// The MCP server that has it; absent for our own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_snapshot_is_the_model_that_was_asked_for_and_another_name_is_not() {
-        let asked = |model: &str| ModelEntry {
-            id: "m".into(),
-            model: model.into(),
-            params: Map::new(),
-            price: None,
-            provider: "p".into(),
-            seed: None,
-        };
-        for (model, name, same) in [
-            ("openai:gpt-4.1", "gpt-4.1", true),
-            ("openai:gpt-4.1", "gpt-4.1-2025-04-14", true),
-            ("openai:gpt-4.1", "gpt-4.1-mini", false),
-            ("openai:gpt-4.1", "gpt-4.1-mini-2025-04-14", false),
-            ("gemini:models/gemini-2.5-pro", "gemini-2.5-pro", true),
-            ("anthropic:claude-sonnet-4-5", "claude-sonnet-4-5-20250929", true),
-            ("ollama:qwen3:8b", "qwen3:8b", true),
-            ("mistral:mistral-small-latest", "mistral-small", true),
-            ("openai:gpt-4", "", false),
-        ] {
-            assert_eq!(asked(model).answers_as(name), same, "{model} {name}");
-        }
-    }
 }

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use proofmark_artefact::picture::{PictureError, sniff};
 use proofmark_artefact::record::{Image, Message, Output, SampleError, Status, ToolCall, Usage};
@@ -262,4 +263,9 @@ pub trait Model: Send + Sync {
 
     /// Closes the connections that nobody uses; nobody is about to ask again.
     fn hang_up(&self) {}
+}
+
+/// Milliseconds as telemetry has them: three digits after the point are enough, and keep lines short.
+pub(crate) fn millis(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e6).round() / 1e3
 }

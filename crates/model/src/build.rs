@@ -463,11 +463,15 @@ pub fn check_params(plan: &ModelPlan, merged: &Map) -> Result<(), BuildError> {
             let hint = match suggest(name, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None if known.is_empty() => "it takes none; say what it needs with `command`".to_owned(),
-                None => format!("it knows {}", known.join(", ")),
+                None => format!("it knows {}", shown_params(&known, &speaker).join(", ")),
             };
             return Err(BuildError::new(format!("`{}` has no parameter `{name}`", plan.model), hint));
         }
         let checked = params::check(name, value).and_then(|()| Ok(offline::check_param(name, value)?));
+        let checked = checked.and_then(|()| match &speaker {
+            Speaker::Live(_, wire) => wire.check_value(name, value),
+            _ => Ok(()),
+        });
         checked.map_err(|expected| {
             BuildError::new(format!("parameter `{name}` of `{}` is {value}, expected {expected}", plan.model), None)
         })?;
@@ -487,6 +491,12 @@ pub fn check_params(plan: &ModelPlan, merged: &Map) -> Result<(), BuildError> {
         }
     }
     Ok(())
+}
+
+/// The parameters that a hint offers: `seed` is known where it may only be turned off.
+fn shown_params(known: &[&'static str], speaker: &Speaker) -> Vec<&'static str> {
+    let takes_seed = !matches!(speaker, Speaker::Live(_, wire) if !wire.takes_seed());
+    known.iter().copied().filter(|name| takes_seed || *name != "seed").collect()
 }
 
 pub(crate) fn known_params(plan: &ModelPlan, speaker: &Speaker) -> Vec<&'static str> {

@@ -186,6 +186,7 @@ pub fn draft_manifest(ready: &Ready, version: &str, platform: &Platform) -> Mani
     });
     let entry =
         |(model, price): (&ModelPlan, &Option<proofmark_artefact::manifest::PriceEntry>), is_asked: bool| ModelEntry {
+            asked: model.command.as_ref().and_then(|command| command.model.clone()),
             id: model.id.clone(),
             model: model.model.clone(),
             params: model.params.clone(),

@@ -43,6 +43,7 @@ pub fn build(facts: Reconstructed<'_>) -> Block {
     let requested: Vec<String> = plan.conditions.iter().map(|condition| condition.id.clone()).collect();
     let models = plan.models.iter().map(|model| ModelEntry {
         answered_by: Vec::new(),
+        asked: model.command.as_ref().and_then(|command| command.model.clone()),
         base_url: None,
         id: model.id.clone(),
         model: model.model.clone(),

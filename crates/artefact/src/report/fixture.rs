@@ -25,6 +25,7 @@ pub(super) fn run_id() -> RunId {
 
 pub(crate) fn manifest() -> Manifest {
     let model = |id: &str| ModelEntry {
+        asked: None,
         price: None,
         seed: None,
         id: id.to_owned(),

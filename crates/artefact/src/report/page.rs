@@ -10,6 +10,7 @@ use super::images::Thumbnails;
 use super::select::Selection;
 use super::timeline::{Timelines, has_timeline};
 use super::{errors, judging, results, samples, setup, tasks};
+use crate::answerer::Answerer;
 use crate::manifest::Manifest;
 use crate::number::{count, counted, money, plain};
 use crate::summary::Summary;
@@ -143,11 +144,12 @@ fn notices(html: &mut Html, manifest: &Manifest, summary: &Summary) {
     }
     for row in summary.answered_by.iter().take(20) {
         let asked = manifest.models.iter().find(|model| model.id == row.model);
-        let Some(asked) = asked.filter(|model| !model.answers_as(&row.name)) else { continue };
+        let Some(asked) = asked.filter(|model| model.answerer(&row.name) == Answerer::Another) else { continue };
         html.raw("<p class=\"notice bad\"><strong>Another model answered.</strong> ").name(&row.model);
-        html.raw(" asked for <code>").text(&asked.model).raw("</code>, but ");
+        html.raw(" asked for <code>").text(asked.asked_for()).raw("</code>, but ");
         html.text(&counted(row.samples, "sample was", "samples were")).raw(" answered by <code>");
-        html.text(&crate::text::excerpt(&row.name, 120)).raw("</code>, says the provider.</p>\n");
+        html.text(&crate::text::excerpt(&row.name, 120)).raw("</code>, says the ");
+        html.raw(if asked.provider == "command" { "program" } else { "provider" }).raw(".</p>\n");
     }
     let skipped = manifest.datasets.iter().fold(0u64, |sum, dataset| sum.saturating_add(dataset.rows_skipped));
     if skipped > 0 {

@@ -5,6 +5,7 @@ use proofmark_canon::Value;
 use super::html::Html;
 use super::sample::Clip;
 use super::samples::clip;
+use crate::answerer::Answerer;
 use crate::manifest::{DatasetEntry, Manifest};
 use crate::number::{count, counted, plain};
 use crate::summary::Summary;
@@ -86,12 +87,12 @@ fn answered(html: &mut Html, manifest: &Manifest, summary: &Summary) {
     html.raw("<th scope=\"col\" class=\"n\">Samples</th></tr></thead>\n<tbody>\n");
     for row in summary.answered_by.iter().take(MAX_ROWS) {
         let asked = manifest.models.iter().find(|model| model.id == row.model);
-        let is_same = asked.is_some_and(|model| model.answers_as(&row.name));
+        let is_other = asked.is_none_or(|model| model.answerer(&row.name) == Answerer::Another);
         html.raw("<tr><th scope=\"row\">").name(&row.model).raw("</th><td><code>");
-        html.text(asked.map_or("", |model| &model.model));
-        html.raw(if is_same { "</code></td><td><code>" } else { "</code></td><td class=\"bad\"><code>" });
+        html.text(asked.map_or("", |model| model.asked_for()));
+        html.raw(if is_other { "</code></td><td class=\"bad\"><code>" } else { "</code></td><td><code>" });
         clip(html, &Clip::of(&row.name, MAX_PARAMS));
-        html.raw(if is_same { "</code>" } else { "</code> (another model)" });
+        html.raw(if is_other { "</code> (another model)" } else { "</code>" });
         html.raw("</td><td class=\"n\">").text(&count(row.samples)).raw("</td></tr>\n");
     }
     end(html, summary.answered_by.len());

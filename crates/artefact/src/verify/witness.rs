@@ -147,9 +147,9 @@ fn agrees_with_manifest(block: &Block, manifest: &Manifest) -> Result<(), String
     if (ours.n, ours.seed, ours.temperature) != (theirs.n, Some(theirs.seed), theirs.temperature) {
         return differs("sampling");
     }
-    let ours = block.models.iter().map(|model| (&model.id, &model.model, &model.provider));
+    let ours = block.models.iter().map(|model| (&model.id, &model.model, &model.asked, &model.provider));
     let theirs = manifest.models.iter().chain(&manifest.judges);
-    if !ours.eq(theirs.map(|model| (&model.id, &model.model, &model.provider))) {
+    if !ours.eq(theirs.map(|model| (&model.id, &model.model, &model.asked, &model.provider))) {
         return differs("models");
     }
     if !manifest.evidence.recorded && block.submittable {

@@ -172,6 +172,9 @@ pub struct ModelEntry {
     /// The names under which the provider answered, where it gives one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answered_by: Vec<String>,
+    /// The model that a program was told to use; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
     /// Where it was asked, without user and query; absent for offline models and programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,

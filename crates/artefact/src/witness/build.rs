@@ -325,6 +325,7 @@ fn models(
         let names = summary.answered_by.iter().filter(|row| row.model == model.id);
         ModelEntry {
             answered_by: names.map(|row| row.name.clone()).collect(),
+            asked: model.asked.clone(),
             base_url: facts.base_url.as_deref().map(|url| redactor.text(url)),
             id: model.id.clone(),
             model: model.model.clone(),

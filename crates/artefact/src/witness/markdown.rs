@@ -12,8 +12,8 @@ use super::block::{Block, ModelEntry};
 use super::place::CUT;
 use super::redact::REDACTED;
 use super::shell;
+use crate::answerer::{Answerer, answerer};
 use crate::diff::format::escape::{fence, markdown as plain};
-use crate::manifest::is_same_model;
 use crate::number::{count, counted, mean, percent, points};
 use crate::summary::{Comparison, Counts, Estimate, Summary};
 use crate::text::{is_deceptive, one_line};
@@ -109,6 +109,7 @@ fn shown_of(block: &Block, ids: &[u64]) -> Result<Value, EncodeError> {
     let Block { inputs, models, .. } = block;
     let without_ids = |model: &ModelEntry| ModelEntry {
         answered_by: model.answered_by.clone(),
+        asked: model.asked.clone(),
         base_url: model.base_url.clone(),
         id: model.id.clone(),
         model: model.model.clone(),
@@ -326,9 +327,14 @@ fn answered_by(out: &mut String, block: &Block, summary: &Summary) {
     }
     out.push_str("## Who answered\n\n");
     let rows = summary.answered_by.iter().map(|row| {
-        let asked = block.models.iter().find(|model| model.id == row.model).map_or("", |model| model.model.as_str());
-        let verdict = if is_same_model(asked, &row.name) { "as asked" } else { "**another model**" };
-        vec![name(&row.model), name(asked), name(&row.name), verdict.to_owned(), count(row.samples)]
+        let model = block.models.iter().find(|model| model.id == row.model);
+        let (model, asked) = model.map_or(("", None), |model| (model.model.as_str(), model.asked.as_deref()));
+        let verdict = match answerer(model, asked, &row.name) {
+            Answerer::AsAsked => "as asked",
+            Answerer::Another => "**another model**",
+            Answerer::FreeChoice => "the program chose",
+        };
+        vec![name(&row.model), name(asked.unwrap_or(model)), name(&row.name), verdict.to_owned(), count(row.samples)]
     });
     let head = ["model", "asked for", "answered as", "", "samples"];
     table(out, &head, 4, summary.answered_by.len(), rows);

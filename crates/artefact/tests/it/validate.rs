@@ -114,6 +114,7 @@ fn good_run() -> Run {
         }
     }
     let model = |id: &str| ModelEntry {
+        asked: None,
         price: None,
         seed: None,
         id: id.into(),

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use proofmark_artefact::answerer::{Answerer, answerer};
 use proofmark_artefact::audit::{Coverage, Evidence, Severity};
-use proofmark_artefact::manifest::ModelEntry;
 use proofmark_artefact::text::excerpt;
-use proofmark_canon::{Digest, Map};
+use proofmark_canon::Digest;
 
 use super::{Outcome, Scene};
 use crate::kept::finding;
@@ -145,15 +145,7 @@ fn odd_rate(sample: &Sample) -> Option<Evidence> {
 
 fn other_model(sample: &Sample, declared: Option<&str>) -> Option<Evidence> {
     let declared = declared.filter(|declared| !declared.is_empty() && !sample.model.is_empty())?;
-    let entry = ModelEntry {
-        id: String::new(),
-        model: declared.to_owned(),
-        params: Map::new(),
-        price: None,
-        provider: String::new(),
-        seed: None,
-    };
-    let is_same = declared == sample.model || entry.answers_as(&sample.model);
+    let is_same = declared == sample.model || answerer(declared, None, &sample.model) != Answerer::Another;
     let message = format!("the model is `{}`, declared is `{}`", excerpt(&sample.model, 60), excerpt(declared, 60));
     (!is_same).then(|| finding(Severity::Warn, "other_model", sample, message))
 }

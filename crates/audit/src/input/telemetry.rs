@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use proofmark_artefact::answerer::Answerer;
 use proofmark_artefact::manifest::ModelEntry;
 use proofmark_artefact::store::{Hashed, Lines, MAX_LINE, RunDir, names};
 use proofmark_artefact::telemetry::{Attempt, AttemptOutcome};
@@ -97,7 +98,8 @@ impl Reader<'_> {
     fn model(&mut self, attempt: &Attempt, line: u64) {
         let Some(name) = attempt.model_returned.as_deref().filter(|name| !name.is_empty()) else { return };
         let Some(model) = self.models.iter().find(|model| model.id == attempt.model) else { return };
-        if model.answers_as(name) || !self.reported.insert((attempt.model.clone(), name.to_owned())) {
+        if model.answerer(name) != Answerer::Another || !self.reported.insert((attempt.model.clone(), name.to_owned()))
+        {
             return;
         }
         let message = format!(
@@ -154,6 +156,7 @@ mod tests {
 
     fn read(attempts: &[Attempt]) -> (Vec<&'static str>, u64, u64) {
         let models = [ModelEntry {
+            asked: None,
             id: "m".into(),
             model: "openai:gpt-x".into(),
             params: Map::new(),

@@ -63,9 +63,9 @@ pub struct MockProviderArgs {
     pub latency_dist: Option<Latency>,
     /// Fail this percentage of requests in this way, such as 429=10,500=5
     ///
-    /// 429, 500 and 529 are statuses; truncated (fewer bytes than announced), slow, reset, malformed (no JSON), empty,
-    /// filter, refusal, stall (nothing comes), stream-cut (a stream without its end), html (a 502 page). Which requests
-    /// fail depends on their path and body alone.
+    /// 400, 429, 500 and 529 are statuses; context (too long for the model), truncated (fewer bytes than announced),
+    /// slow, reset, malformed (no JSON), empty, filter, refusal, stall (nothing comes), stream-cut (a stream without its
+    /// end), html (a 502 page). Which requests fail depends on their path and body alone.
     #[arg(long, value_name = "FAULT=PERCENT,…")]
     pub fault: Option<Faults>,
     /// Fail a request this often before it succeeds; `always` never lets it

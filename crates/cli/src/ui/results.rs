@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use proofmark_artefact::answerer::Answerer;
 use proofmark_artefact::manifest::Manifest;
 use proofmark_artefact::number::{count, counted, percent};
 use proofmark_artefact::summary::{Comparison, Counts, Estimate, Judging, Summary};
@@ -85,11 +86,11 @@ pub(crate) fn results(summary: &Summary, manifest: &Manifest, style: Style, widt
     }
     let others = summary.answered_by.iter().filter_map(|row| {
         let asked = manifest.models.iter().find(|model| model.id == row.model)?;
-        (!asked.answers_as(&row.name)).then_some((asked, row))
+        (asked.answerer(&row.name) == Answerer::Another).then_some((asked, row))
     });
     for (at, (asked, row)) in others.enumerate() {
         let samples = counted(row.samples, "sample", "samples");
-        let text = format!("{}: asked for {}, but {samples} answered by {}", row.model, asked.model, row.name);
+        let text = format!("{}: asked for {}, but {samples} answered by {}", row.model, asked.asked_for(), row.name);
         let _ = writeln!(out, "{}{}", if at == 0 { "\n" } else { "" }, style.warn(&visible(&text)));
     }
     if let Some(judging) = &summary.judging {

@@ -17,7 +17,7 @@ use super::folder::Folder;
 use super::output::{Answer, Heard, Spent, Trouble, last_line};
 use super::process::{self, Broken, Ended, Launch, Run};
 use super::recipe::Recipe;
-use crate::ask::{Ask, Asked, Asking, Model, Reply, Request, Stop};
+use crate::ask::{Ask, Asked, Asking, Model, Reply, Request, Stop, millis};
 use crate::class::Class;
 
 /// A program that answers.
@@ -67,7 +67,7 @@ impl Program {
         ask.log.sent();
         let (at, started) = ((self.clock)(), Instant::now());
         let run = process::run(&launch).await;
-        let latency_ms = started.elapsed().as_secs_f64() * 1000.0;
+        let latency_ms = millis(started.elapsed());
         let status = run.end.as_ref().ok().and_then(|ended| ended.status.code());
         let heard = self.understand(&run, &folder);
 
@@ -84,7 +84,7 @@ impl Program {
             call: 0,
             class: class.map(|class| class.as_str().to_owned()),
             endpoint: self.endpoint(),
-            first_byte_ms: run.first_byte.map(|time| time.as_secs_f64() * 1000.0),
+            first_byte_ms: run.first_byte.map(millis),
             key: ask.hint.key.to_owned(),
             latency_ms,
             model: self.recipe.id.clone(),

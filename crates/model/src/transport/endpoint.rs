@@ -168,7 +168,8 @@ impl Endpoint {
                     });
                     builder(Roots::None)
                 });
-                Link::Full(client.map_err(|_| BuildError::new("cannot prepare connections", None))?)
+                let proxy = if is_local { None } else { proxy::of(address.variable, &url) };
+                Link::Full(client.map_err(|_| BuildError::new("cannot prepare connections", None))?, proxy)
             }
         };
         Ok(Self {

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::broken::PROXY_REFUSES;
 use super::link::{Cut, Link, Reply};
-use super::retry::retry_after;
+use super::retry::ComeBack;
 use crate::cassette::tape::REQUEST_IDS;
 use crate::class::Class;
 use crate::wire::frame::Frames;
@@ -54,6 +54,8 @@ pub(crate) struct How {
     pub(crate) streamed: bool,
     /// Someone keeps it as it came.
     pub(crate) keeps: bool,
+    /// When the request went out, in milliseconds since 1970.
+    pub(crate) at: u64,
 }
 
 /// A whole reply.
@@ -143,7 +145,8 @@ async fn talk(
     seen.status = Some(status);
     seen.request_id = request_id(response.headers());
     let text = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
-    seen.retry_after = retry_after(text("retry-after"), text("retry-after-ms"));
+    let come_back = ComeBack { after: text("retry-after"), after_ms: text("retry-after-ms"), date: text("date") };
+    seen.retry_after = come_back.wait(|| how.at.saturating_add(start.elapsed().as_millis() as u64));
     if matches!(status, ..200 | 204 | 205) {
         return Err(Failure::Wire(WireError::malformed(format!(
             "the reply has status {status}, which holds no answer"

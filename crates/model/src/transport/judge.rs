@@ -91,7 +91,8 @@ impl Judge {
             }
             _ => {}
         }
-        if text.is_empty() && calls.is_empty() && images.is_empty() {
+        // White space says nothing, on whichever wire it comes.
+        if text.trim().is_empty() && calls.is_empty() && images.is_empty() {
             let why = if finish == Finish::Length { "; the limit of tokens was used up before one began" } else { "" };
             return failed(Class::Empty, format!("the model gave no answer{why}"));
         }
@@ -135,3 +136,50 @@ impl Judge {
 
 /// The longest text of a provider that is kept.
 const MAX_WORDS: usize = 300;
+
+#[cfg(test)]
+mod tests {
+    use proofmark_artefact::record::ToolCall;
+    use proofmark_canon::Value;
+
+    use super::*;
+
+    fn judged(completion: Completion) -> Reply {
+        let judge = Judge { model: "m".to_owned(), base: "http://x".to_owned(), redactor: Redactor::default() };
+        match judge.judge(Ok(completion)) {
+            Verdict::Done(asked) => asked.reply,
+            Verdict::Again(..) | Verdict::Stop(..) => panic!("it is the end"),
+        }
+    }
+
+    #[track_caller]
+    fn assert_failed(completion: Completion, expected: (&str, &str)) {
+        match judged(completion) {
+            Reply::Failed { class, message, .. } => assert_eq!((class.as_str(), message.as_str()), expected),
+            Reply::Answered { output, .. } => panic!("`{}` is an answer", output.text),
+        }
+    }
+
+    #[test]
+    fn white_space_alone_is_no_answer_and_beside_a_call_it_is() {
+        for text in ["", "  \n ", "\u{a0}\t"] {
+            let blank = Completion { text: text.to_owned(), ..Completion::default() };
+            let call = (String::new(), ToolCall { name: "f".to_owned(), arguments: Value::Null });
+            let called = Completion { calls: vec![call], ..blank.clone() };
+            assert_failed(blank, ("empty", "the model gave no answer"));
+            assert!(matches!(judged(called), Reply::Answered { .. }), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_end_that_is_none_is_told_once_whatever_the_text() {
+        for (finish, expected) in [
+            (Finish::Filtered(String::new()), ("content_filter", "the provider's filter stopped it")),
+            (Finish::Filtered("hate".into()), ("content_filter", "the provider's filter stopped it: hate")),
+            (Finish::Refused(String::new()), ("refusal", "the model declined")),
+            (Finish::Failed("x".into()), ("server", "the provider failed while it answered: x")),
+        ] {
+            assert_failed(Completion { text: "half".to_owned(), finish, ..Completion::default() }, expected);
+        }
+    }
+}

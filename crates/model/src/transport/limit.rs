@@ -29,6 +29,9 @@ pub(crate) struct Gate(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     most: f64,
+    /// Held by whoever is next, where rates make people wait: they are served in the order in which they came. Without
+    /// rates nobody takes it.
+    turn: Option<tokio::sync::Mutex<()>>,
     state: Mutex<State>,
 }
 
@@ -96,11 +99,17 @@ impl Gate {
             requests: rates.requests_per_minute.map(|rate| Bucket::new(f64::from(rate))),
             tokens: rates.tokens_per_minute.map(|rate| Bucket::new(rate as f64)),
         };
-        Self(Arc::new(Shared { most: most as f64, state: Mutex::new(state) }))
+        let turn = (state.requests.is_some() || state.tokens.is_some()).then(tokio::sync::Mutex::default);
+        Self(Arc::new(Shared { most: most as f64, turn, state: Mutex::new(state) }))
     }
 
     /// Waits for a place, then for the buckets. `tokens` is what the request will cost, as far as one can guess.
     pub(crate) async fn enter(&self, tokens: u64) -> Permit {
+        // Tokio's mutex is a queue. Whoever gives up, waiting for a turn or having it, lets the next one in.
+        let _turn = match &self.0.turn {
+            Some(turn) => Some(turn.lock().await),
+            None => None,
+        };
         let mut permit = self.place().await;
         loop {
             let wait = {
@@ -364,6 +373,58 @@ mod tests {
         }
         let seconds = start.elapsed().as_secs_f64();
         assert!((119.0..=121.0).contains(&seconds), "{seconds}");
+    }
+
+    /// Starts waiters that note their number when they are let in.
+    fn queue(gate: &Gate, count: usize) -> (Vec<tokio::task::JoinHandle<()>>, Arc<Mutex<Vec<usize>>>) {
+        let served = Arc::new(Mutex::new(Vec::new()));
+        let wait = |number: usize| {
+            let (gate, served) = (gate.clone(), Arc::clone(&served));
+            tokio::spawn(async move {
+                let permit = gate.enter(10).await;
+                served.lock().unwrap().push(number);
+                tokio::time::sleep(Duration::from_millis(10)).await;
+                permit.leave(QUICK, Some(10));
+            })
+        };
+        ((0..count).map(wait).collect(), served)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn rates_serve_in_the_order_of_arrival() {
+        for rates in [
+            Rates { requests_per_minute: Some(240), ..OPEN },
+            Rates { requests_per_minute: Some(6), ..OPEN },
+            Rates { tokens_per_minute: Some(2400), ..OPEN },
+            Rates { start: 1, most: 1, requests_per_minute: Some(240), ..OPEN },
+        ] {
+            let gate = Gate::new(rates);
+            let (waiting, served) = queue(&gate, 80);
+            for task in waiting {
+                task.await.unwrap();
+            }
+            assert_eq!(*served.lock().unwrap(), (0..80).collect::<Vec<_>>(), "{rates:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_gives_up_in_the_queue_of_a_rate_holds_nobody_up() {
+        let gate = Gate::new(Rates { requests_per_minute: Some(60), ..OPEN });
+        let start = Instant::now();
+        let (waiting, served) = queue(&gate, 36);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        // The one whose turn it is, one in the middle, the last one.
+        for number in [7, 20, 35] {
+            waiting[number].abort();
+        }
+        for task in waiting {
+            drop(task.await);
+        }
+        let left: Vec<usize> = (0..36).filter(|number| ![7, 20, 35].contains(number)).collect();
+        assert_eq!(*served.lock().unwrap(), left);
+        // Seven at once, then one a second: what nobody took is there for the next one.
+        let seconds = start.elapsed().as_secs_f64();
+        assert!((25.0..=27.0).contains(&seconds), "{seconds}");
     }
 
     #[tokio::test(start_paused = true)]

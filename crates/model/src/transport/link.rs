@@ -11,8 +11,8 @@ use super::plain::{Driven, Plain};
 /// A way to an endpoint.
 #[derive(Debug)]
 pub(crate) enum Link {
-    /// TLS, proxies, HTTP/2.
-    Full(reqwest::Client),
+    /// TLS, proxies, HTTP/2. With the proxy, where there is one.
+    Full(reqwest::Client, Option<String>),
     /// None of it, for a server on this machine: there the client's own work is what limits the rate.
     Plain(Plain),
 }
@@ -39,14 +39,29 @@ impl Link {
         deadlines: &Deadlines,
     ) -> Result<Reply, Failure> {
         match self {
-            Self::Full(client) => {
+            Self::Full(client, proxy) => {
                 let mut request = reqwest::Request::new(Method::POST, url.clone());
                 headers.clone_into(request.headers_mut());
                 *request.body_mut() = Some(body.into());
-                let response = client.execute(request).await.map_err(|error| before_reply(&error, deadlines))?;
+                let response = client.execute(request).await.map_err(|error| {
+                    let failure = before_reply(&error, deadlines);
+                    match (failure, proxy) {
+                        // It may be the proxy that is dead, and not whoever is behind it.
+                        (Failure::Broken(class, why), Some(proxy)) => Failure::Broken(class, through(&why, proxy)),
+                        (failure, _) => failure,
+                    }
+                })?;
                 Ok(Reply::Full(response))
             }
             Self::Plain(plain) => plain.post(url, headers, body, deadlines).await.map(Reply::Plain),
+        }
+    }
+
+    /// A message about the way to the endpoint, with the proxy on it.
+    pub(crate) fn told(&self, message: String) -> String {
+        match self {
+            Self::Full(_, Some(proxy)) => through(&message, proxy),
+            _ => message,
         }
     }
 
@@ -60,12 +75,16 @@ impl Link {
     /// Lets the connection of a reply that was read go back to the others, where that takes tasks of its own. Whoever
     /// asks before that opens one more.
     pub(crate) async fn settle(&self) {
-        if let Self::Full(_) = self {
+        if let Self::Full(..) = self {
             for _ in 0..2 {
                 tokio::task::yield_now().await;
             }
         }
     }
+}
+
+fn through(message: &str, proxy: &str) -> String {
+    format!("{message} (through the proxy {proxy})")
 }
 
 impl Reply {

@@ -1,7 +1,6 @@
 //! A model behind an endpoint: encode, wait for a place, ask, understand, try again or give up.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use bytes::Bytes;
 use proofmark_artefact::record::Usage;
@@ -17,7 +16,7 @@ use super::judge::Verdict;
 use super::limit::Signal;
 use super::retry::LONGEST_ASKED;
 use super::voice::Voice;
-use crate::ask::{Ask, Asked, Asking, Model, Reply, Stop};
+use crate::ask::{Ask, Asked, Asking, Model, Reply, Stop, millis};
 use crate::cassette::Mode;
 use crate::cassette::tape::{ENDPOINT, Marked, Tape, calls_before};
 use crate::class::Class;
@@ -123,7 +122,7 @@ impl Live {
             let Endpoint { link, headers, deadlines, .. } = &*self.endpoint;
             ask.log.sent();
             let sent = link.post(&url, headers, body.clone(), deadlines);
-            let how = How { streamed: call.streamed, keeps: self.tape.is_some() };
+            let how = How { streamed: call.streamed, keeps: self.tape.is_some(), at };
             let mut seen = exchange(link, sent, &*self.voice.wire, how, deadlines).await;
             let result = std::mem::replace(&mut seen.result, Err(Failure::Broken(Class::Network, String::new())));
             match weight(&result) {
@@ -214,7 +213,7 @@ impl Live {
 
     fn down(&self) -> Asked {
         let message = format!("not asked: {} had stopped answering", self.endpoint.base);
-        Reply::failed(Class::EndpointDown, message).into()
+        Reply::failed(Class::EndpointDown, self.endpoint.link.told(message)).into()
     }
 }
 
@@ -262,9 +261,4 @@ fn signal(verdict: &Verdict, seen: &Exchange) -> Signal {
 fn guess_tokens(ask: &Ask<'_>, body: &[u8]) -> u64 {
     let most = ask.request.params.get("max_tokens").and_then(proofmark_canon::Value::as_u64);
     (body.len() as u64).div_ceil(4) + most.unwrap_or(256)
-}
-
-fn millis(duration: Duration) -> f64 {
-    // Three digits are enough, and keep lines short.
-    (duration.as_secs_f64() * 1e6).round() / 1e3
 }

@@ -6,6 +6,8 @@
 use std::ffi::OsString;
 
 use hyper::Uri;
+use hyper_util::client::proxy::matcher::Matcher;
+use reqwest::Url;
 
 use crate::build::BuildError;
 
@@ -29,6 +31,27 @@ pub(crate) fn check(variable: &dyn Fn(&str) -> Option<OsString>, scheme: &str) -
 pub(crate) fn is_never(variable: &dyn Fn(&str) -> Option<OsString>) -> bool {
     let except = ["NO_PROXY", "no_proxy"].into_iter().find_map(variable);
     except.and_then(|text| text.into_string().ok()).is_some_and(|text| text.split(',').any(|part| part.trim() == "*"))
+}
+
+/// The proxy through which an address is asked, without user and password; `None` when it is asked directly. By the rules
+/// of the client, so that a message names the one that is really used.
+pub(crate) fn of(variable: &dyn Fn(&str) -> Option<OsString>, url: &Url) -> Option<String> {
+    if is_never(variable) {
+        return None;
+    }
+    let text = |names: [&str; 2]| {
+        names.into_iter().find_map(variable).and_then(|value| value.into_string().ok()).unwrap_or_default()
+    };
+    let matcher = Matcher::builder()
+        .all(text(["ALL_PROXY", "all_proxy"]))
+        .http(text(["HTTP_PROXY", "http_proxy"]))
+        .https(text(["HTTPS_PROXY", "https_proxy"]))
+        .no(text(["NO_PROXY", "no_proxy"]))
+        .build();
+    let found = matcher.intercept(&url.as_str().parse().ok()?)?;
+    let authority = found.uri().authority()?.as_str();
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    Some(format!("{}://{host}", found.uri().scheme_str()?))
 }
 
 const SCHEMES: [&str; 6] = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"];
@@ -73,6 +96,24 @@ mod tests {
                 let expected = format!("the variable {name} does not hold the address of a proxy");
                 assert_eq!(check_with("https", &[(name, value)]), Err(expected), "{value}");
             }
+        }
+    }
+
+    #[test]
+    fn the_proxy_of_an_address_is_named_without_its_password() {
+        let of = |url: &str, set: &[(&str, &str)]| {
+            let variable = |name: &str| set.iter().find(|(have, _)| *have == name).map(|(_, value)| value.into());
+            super::of(&variable, &Url::parse(url).unwrap())
+        };
+        let (http, https) = ("http://models.test/v1", "https://models.test/v1");
+        let named = |text: &str| Some(text.to_owned());
+        assert_eq!(of(http, &[]), None);
+        assert_eq!(of(http, &[("HTTP_PROXY", "http://me:canary@proxy:3128/x")]), named("http://proxy:3128"));
+        assert_eq!(of(https, &[("HTTP_PROXY", "http://proxy:3128")]), None);
+        assert_eq!(of(https, &[("https_proxy", "proxy:3128")]), named("http://proxy:3128"));
+        assert_eq!(of(https, &[("ALL_PROXY", "socks5h://me:canary@proxy:1080")]), named("socks5h://proxy:1080"));
+        for except in ["models.test", ".test", "a, models.test", "*"] {
+            assert_eq!(of(http, &[("ALL_PROXY", "http://proxy"), ("NO_PROXY", except)]), None, "{except}");
         }
     }
 

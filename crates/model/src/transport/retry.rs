@@ -48,12 +48,77 @@ impl Patience {
     }
 }
 
-/// Reads `Retry-After`: seconds, or `retry-after-ms` milliseconds. A date is not read: clocks differ.
-pub(crate) fn retry_after(seconds: Option<&str>, millis: Option<&str>) -> Option<Duration> {
-    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite() && (0.0..1e9).contains(n));
-    let millis = millis.and_then(number).map(|n| n / 1000.0);
-    millis.or_else(|| seconds.and_then(number)).map(Duration::from_secs_f64)
+/// What a reply says of when to come back.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ComeBack<'a> {
+    /// `Retry-After`: seconds or a date.
+    pub(crate) after: Option<&'a str>,
+    /// `retry-after-ms`, which OpenAI and Azure send.
+    pub(crate) after_ms: Option<&'a str>,
+    /// `Date`: the server's own clock.
+    pub(crate) date: Option<&'a str>,
 }
+
+impl ComeBack<'_> {
+    /// How long to wait. A date counts from the reply's own, so that it does not matter whose clock is wrong; `now`, in
+    /// milliseconds since 1970, stands in for a server that tells no time. One that has passed asks for nothing.
+    pub(crate) fn wait(&self, now: impl FnOnce() -> u64) -> Option<Duration> {
+        let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite() && (0.0..1e9).contains(n));
+        if let Some(millis) = self.after_ms.and_then(number) {
+            return Some(Duration::from_secs_f64(millis / 1000.0));
+        }
+        let after = self.after?;
+        if let Some(seconds) = number(after) {
+            return Some(Duration::from_secs_f64(seconds));
+        }
+        let until = http_date(after)?;
+        let from = self.date.and_then(http_date).unwrap_or_else(|| now() / 1000);
+        Some(Duration::from_secs(until.saturating_sub(from)))
+    }
+}
+
+/// Reads a date of HTTP (RFC 9110 §5.6.7) as seconds since 1970: `Sun, 06 Nov 1994 08:49:37 GMT`, and the two old forms
+/// `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`. The name of the day is not held against the date.
+fn http_date(text: &str) -> Option<u64> {
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    let (day, month, year, time) = match words.as_slice() {
+        [name, day, month, year, time, "GMT"] if name.ends_with(',') && year.len() == 4 => (*day, *month, *year, *time),
+        [name, date, time, "GMT"] if name.ends_with(',') => {
+            let mut parts = date.split('-');
+            let found = (parts.next()?, parts.next()?, parts.next()?, *time);
+            (parts.next().is_none() && found.2.len() == 2).then_some(found)?
+        }
+        [_, month, day, time, year] if year.len() == 4 => (*day, *month, *year, *time),
+        _ => return None,
+    };
+    let number = |text: &str, most: u64| {
+        let is_plain = (1..=4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse().ok().filter(|number| is_plain && *number <= most)
+    };
+    // Two digits are a year of our time: nobody asks to wait for the last century.
+    let year = number(year, 9999)? + if year.len() == 2 { 2000 } else { 0 };
+    let month = 1 + MONTHS.iter().position(|name| *name == month)? as u64;
+    let day = number(day, 31).filter(|day| *day > 0)?;
+    let mut clock = time.split(':');
+    let mut part = |most| clock.next().and_then(|text| number(text, most));
+    // The last one of a day may be a leap second.
+    let (hour, minute, second) = (part(23)?, part(59)?, part(60)?);
+    if clock.next().is_some() || year < 1970 {
+        return None;
+    }
+    Some(days_since_1970(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
+}
+
+/// Counts years from March, so that the odd day is the last one of a year.
+fn days_since_1970(year: u64, month: u64, day: u64) -> u64 {
+    let (year, month) = if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
+    let leap_days = year / 4 - year / 100 + year / 400;
+    year * 365 + leap_days + (month * 153 + 2) / 5 + day - 1 - DAYS_BEFORE_1970
+}
+
+/// From March of the year 0 to January of 1970.
+const DAYS_BEFORE_1970: u64 = 719_468;
+const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 #[cfg(test)]
 mod tests {
@@ -93,12 +158,58 @@ mod tests {
 
     #[test]
     fn headers_are_read_or_ignored() {
-        let seconds = |text| retry_after(Some(text), None);
+        let seconds = |text| ComeBack { after: Some(text), ..ComeBack::default() }.wait(|| 0);
         assert_eq!(seconds("2"), Some(Duration::from_secs(2)));
         assert_eq!(seconds(" 0.5 "), Some(Duration::from_millis(500)));
-        assert_eq!(retry_after(Some("9"), Some("20")), Some(Duration::from_millis(20)));
-        for text in ["", "soon", "-1", "NaN", "1e400", "Wed, 21 Oct 2015 07:28:00 GMT"] {
+        let both = ComeBack { after: Some("9"), after_ms: Some("20"), date: None };
+        assert_eq!(both.wait(|| 0), Some(Duration::from_millis(20)));
+        for text in ["", "soon", "-1", "NaN", "1e400"] {
             assert_eq!(seconds(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn dates_are_read_in_their_three_forms_and_no_other() {
+        for (text, expected) in [
+            ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777),
+            ("Sun Nov  6 08:49:37 1994", 784_111_777),
+            ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+            ("Thu, 29 Feb 2024 12:00:00 GMT", 1_709_208_000),
+            ("Sat, 01 Mar 2025 00:00:00 GMT", 1_740_787_200),
+            ("Saturday, 31-Jan-26 23:59:59 GMT", 1_769_903_999),
+            ("Sat Jan 31 23:59:59 2026", 1_769_903_999),
+        ] {
+            assert_eq!(http_date(text), Some(expected), "{text}");
+        }
+        for text in [
+            "",
+            "GMT",
+            "Sun, 06 Nov 1994 08:49:37",
+            "Sun, 06 Nov 1994 08:49:37 CET",
+            "Sun, 00 Nov 1994 08:49:37 GMT",
+            "Sun, 32 Nov 1994 08:49:37 GMT",
+            "Sun, 06 Xxx 1994 08:49:37 GMT",
+            "Sun, 06 Nov 1994 24:00:00 GMT",
+            "Sun, 06 Nov 1994 08:49 GMT",
+            "Sun, 06 Nov 1994 08:49:37:00 GMT",
+            "Sun, +6 Nov 1994 08:49:37 GMT",
+            "Sun, 06 Nov 1960 08:49:37 GMT",
+            "Sun, 06 Nov 19940 08:49:37 GMT",
+            "Sunday, 06-Nov-1994 08:49:37 GMT",
+            "1994-11-06T08:49:37Z",
+        ] {
+            assert_eq!(http_date(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_date_counts_from_the_servers_clock_or_else_from_ours() {
+        let at = "Sun, 06 Nov 1994 08:49:37 GMT";
+        let wait = |date, now| ComeBack { after: Some(at), after_ms: None, date }.wait(move || now);
+        let ours = 784_111_777_000 - 30_000;
+        assert_eq!(wait(Some("Sun, 06 Nov 1994 08:49:30 GMT"), ours), Some(Duration::from_secs(7)));
+        assert_eq!(wait(None, ours), Some(Duration::from_secs(30)));
+        assert_eq!(wait(Some("yesterday"), ours), Some(Duration::from_secs(30)));
+        assert_eq!(wait(Some("Sun, 06 Nov 1994 08:50:00 GMT"), ours), Some(Duration::ZERO));
     }
 }

@@ -36,6 +36,13 @@ pub(crate) trait Wire: Send + Sync + fmt::Debug {
         &[]
     }
 
+    /// Says what is expected instead of a value that can never be sent, whatever the task: it is refused before the
+    /// first call.
+    fn check_value(&self, name: &str, value: &Value) -> Result<(), String> {
+        let _ = (name, value);
+        Ok(())
+    }
+
     /// Whether a seed can be sent.
     fn takes_seed(&self) -> bool;
 
@@ -60,6 +67,12 @@ pub(crate) trait Wire: Send + Sync + fmt::Debug {
 
     /// What a reply with an HTTP status of 400 and above means.
     fn refuse(&self, status: u16, body: &[u8]) -> Refused;
+}
+
+/// [`Wire::check_value`] for a word out of a list.
+fn one_of(words: &[&str], value: &Value) -> Result<(), String> {
+    let is_known = value.as_str().is_some_and(|word| words.contains(&word));
+    if is_known { Ok(()) } else { Err(format!("one of {}", words.join(", "))) }
 }
 
 /// A request in the provider's language.

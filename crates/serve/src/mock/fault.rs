@@ -35,10 +35,14 @@ pub enum Fault {
     StreamCut,
     /// Status 502 and a page of HTML, as a gateway would send it.
     Html,
+    /// Status 400: something in the request is wrong.
+    BadRequest,
+    /// Status 400: the conversation is too long for the model.
+    ContextLength,
 }
 
 impl Fault {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::RateLimited,
         Self::ServerError,
         Self::Overloaded,
@@ -52,6 +56,8 @@ impl Fault {
         Self::Stall,
         Self::StreamCut,
         Self::Html,
+        Self::BadRequest,
+        Self::ContextLength,
     ];
 
     /// The word on the command line, in the log and in the counts.
@@ -70,6 +76,8 @@ impl Fault {
             Self::Stall => "stall",
             Self::StreamCut => "stream-cut",
             Self::Html => "html",
+            Self::BadRequest => "400",
+            Self::ContextLength => "context",
         }
     }
 }
@@ -159,7 +167,7 @@ mod tests {
     #[test]
     fn the_share_of_faults_is_what_was_asked_for() {
         let faults: Faults = "429=10,500=5,truncated=2,slow=2,reset=1".parse().unwrap();
-        let mut counts = [0; 13];
+        let mut counts = [0; 15];
         for n in 0..20_000_u32 {
             if let Some(fault) = faults.of("/v1/chat/completions", &Digest::of(&n.to_be_bytes())) {
                 counts[fault as usize] += 1;

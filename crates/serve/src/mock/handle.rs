@@ -201,6 +201,8 @@ impl State {
             Some(Fault::RateLimited) => fail(&Problem::RateLimited),
             Some(Fault::ServerError) => fail(&Problem::Server),
             Some(Fault::Overloaded) => fail(&Problem::Overloaded),
+            Some(Fault::BadRequest) => fail(&Problem::BadRequest("a value in the request is not valid".to_owned())),
+            Some(Fault::ContextLength) => fail(&Problem::TooLong),
             Some(Fault::Reset) => Outcome::Reset,
             Some(Fault::Stall) => Outcome::Stall,
             Some(Fault::Html) => {
@@ -217,7 +219,7 @@ impl State {
         };
         // A refusal costs a provider nothing, so it comes at once.
         let wait = match fault {
-            Some(Fault::RateLimited | Fault::Overloaded) => Duration::ZERO,
+            Some(Fault::RateLimited | Fault::Overloaded | Fault::BadRequest | Fault::ContextLength) => Duration::ZERO,
             _ => self.config.latency.of(path, digest),
         };
         Verdict { why: fault.map(Why::Fault), wait, outcome, is_streamed: asked.is_streamed }

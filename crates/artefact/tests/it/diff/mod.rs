@@ -96,6 +96,7 @@ fn lines<T: serde::Serialize>(values: &[T]) -> Vec<u8> {
 
 fn manifest(run_id: RunId, record_count: u64, recorded: bool, artifacts: BTreeMap<String, Digest>) -> Manifest {
     let model = |id: &str| ModelEntry {
+        asked: None,
         price: None,
         seed: None,
         id: id.to_owned(),

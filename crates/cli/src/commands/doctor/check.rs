@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use proofmark_artefact::manifest::ModelEntry;
+use proofmark_artefact::answerer::{Answerer, answerer};
 use proofmark_artefact::path::RelPath;
 use proofmark_artefact::record::{Message, Role, Usage};
 use proofmark_artefact::suite::assets::AssetRole;
@@ -252,25 +252,10 @@ impl Check {
     fn stranger(&self, name: Option<&str>) -> Option<String> {
         let name = name?;
         let plan = &self.plan;
-        let (asked, is_same) = match (plan.provider(), plan.command.as_ref().and_then(|command| command.model.as_ref()))
-        {
-            // A program is not a model; what it was asked to use may be a short name.
-            ("command", None) => return None,
-            ("command", Some(asked)) => (asked.as_str(), name.contains(asked.as_str())),
-            _ => (plan.model_id(), entry(plan).answers_as(name)),
-        };
-        (!is_same).then(|| format!("asked for `{asked}`, but `{name}` answered"))
-    }
-}
-
-fn entry(plan: &ModelPlan) -> ModelEntry {
-    ModelEntry {
-        id: plan.id.clone(),
-        model: plan.model.clone(),
-        params: Map::new(),
-        price: None,
-        provider: plan.provider().to_owned(),
-        seed: None,
+        let told = plan.command.as_ref().and_then(|command| command.model.as_deref());
+        let asked = told.unwrap_or(plan.model_id());
+        let is_other = answerer(&plan.model, told, name) == Answerer::Another;
+        is_other.then(|| format!("asked for `{asked}`, but `{name}` answered"))
     }
 }
 

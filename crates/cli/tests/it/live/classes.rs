@@ -1,24 +1,27 @@
 //! Every way to fail has its own class and is never counted as an answer.
 
-use proofmark_serve::mock::{Config, Fault, Faults, Times};
+use proofmark_model::offline::Script;
+use proofmark_serve::mock::{Answers, Config, Fault, Faults, Times};
 use serde_json::Value;
 
+use super::wires::models;
 use super::{call_live, env, lines, outcomes, provider, questions, suite};
 
 const MODELS: &str = "  - {id: openai, model: \"openai:mock-1\"}\n  \
                       - {id: responses, model: \"openai:mock-1\", api: responses}\n  \
                       - {id: anthropic, model: \"anthropic:mock-1\"}\n  - {id: gemini, model: \"gemini:mock-1\"}\n";
 
-/// Runs two items through the wires against a provider that always fails in one way.
-fn fails_with(fault: Fault, streamed: bool) -> Vec<Value> {
+/// Runs items through wires against a provider that always fails in one way.
+fn fails_with(fault: Fault, streamed: bool, models: &str, items: usize) -> Vec<Value> {
     let server = provider(Config { faults: Faults::every(fault), fault_times: Times::Always, ..Config::default() });
     let env = env();
-    questions(&env, 2);
+    questions(&env, items);
     let limits = "limits: {max_retries: 1, total_timeout: 1, first_byte_timeout: 0.5}";
-    suite(&env, MODELS, &format!("{limits}\nconditions: {{c: {{params: {{stream: {streamed}}}}}}}"));
+    suite(&env, models, &format!("{limits}\nconditions: {{c: {{params: {{stream: {streamed}}}}}}}"));
     let ran = call_live(&env, &server, &["run", "suite.yaml", "--run-dir", "run"]).run();
-    assert_eq!(ran.code, 1, "{}\n{}", ran.stdout, ran.stderr);
-    assert!(ran.stderr.contains("8 of 8 samples errored"), "{}", ran.stderr);
+    assert_eq!(ran.code, 1, "{fault}, streamed: {streamed}: {}\n{}", ran.stdout, ran.stderr);
+    let all = models.lines().count() * items;
+    assert!(ran.stderr.contains(&format!("{all} of {all} samples errored")), "{}", ran.stderr);
     let records = lines(&env, "run/records.jsonl");
     for record in &records {
         assert!(record["output"].is_null() && record["scores"].as_array().unwrap().is_empty(), "{record}");
@@ -36,35 +39,46 @@ fn fails_with(fault: Fault, streamed: bool) -> Vec<Value> {
 
 #[test]
 fn each_fault_ends_in_its_class_on_every_wire() {
-    for (fault, streamed, expected) in [
-        (Fault::RateLimited, false, "rate_limited/rate_limited"),
-        (Fault::Overloaded, false, "rate_limited/rate_limited"),
-        (Fault::ServerError, false, "error/server"),
-        (Fault::Html, false, "error/server"),
-        (Fault::Truncated, false, "error/truncated"),
-        (Fault::Truncated, true, "error/stream_cut"),
-        (Fault::StreamCut, true, "error/stream_cut"),
-        (Fault::Malformed, false, "error/malformed"),
-        (Fault::Malformed, true, "error/malformed"),
-        (Fault::Empty, false, "error/empty"),
-        (Fault::Empty, true, "error/empty"),
-        (Fault::Stall, false, "timeout/timeout"),
-        (Fault::Slow, false, "timeout/timeout"),
+    // What comes of it when the reply is whole, and when it is streamed.
+    for (fault, whole, streamed) in [
+        (Fault::RateLimited, "rate_limited/rate_limited", "rate_limited/rate_limited"),
+        (Fault::Overloaded, "rate_limited/rate_limited", "rate_limited/rate_limited"),
+        (Fault::ServerError, "error/server", "error/server"),
+        (Fault::Html, "error/server", "error/server"),
+        (Fault::BadRequest, "error/bad_request", "error/bad_request"),
+        (Fault::ContextLength, "error/context_length", "error/context_length"),
+        (Fault::Truncated, "error/truncated", "error/stream_cut"),
+        (Fault::StreamCut, "", "error/stream_cut"),
+        (Fault::Malformed, "error/malformed", "error/malformed"),
+        (Fault::Empty, "error/empty", "error/empty"),
+        (Fault::Stall, "timeout/timeout", "timeout/timeout"),
+        (Fault::Slow, "timeout/timeout", "timeout/timeout"),
+        (Fault::Reset, "error/network", "error/network"),
     ] {
-        let found = outcomes(&fails_with(fault, streamed));
-        assert_eq!(found.keys().collect::<Vec<_>>(), [expected], "{fault}, streamed: {streamed}");
+        // Eight resets in a row would be taken for a dead endpoint.
+        let items = if fault == Fault::Reset { 1 } else { 2 };
+        for (is_streamed, expected) in
+            [(false, whole), (true, streamed)].into_iter().filter(|(_, word)| !word.is_empty())
+        {
+            for record in fails_with(fault, is_streamed, &models(), items) {
+                let found = outcomes(std::slice::from_ref(&record));
+                assert!(found.keys().eq([expected]), "{fault}, streamed: {is_streamed}: {record}");
+            }
+        }
     }
 }
 
 #[test]
 fn a_refusal_and_a_filter_are_told_apart_where_the_wire_does() {
     for streamed in [false, true] {
-        for record in fails_with(Fault::Filter, streamed) {
+        // The other wires have no shape for either.
+        let with_mistral = format!("{MODELS}  - {{id: mistral, model: \"mistral:mock-1\"}}\n");
+        for record in fails_with(Fault::Filter, streamed, &with_mistral, 2) {
             // Anthropic has one word for both.
             let expected = if record["model"] == "anthropic" { "refusal" } else { "content_filter" };
             assert_eq!(record["error"]["class"], expected, "{record}");
         }
-        for record in fails_with(Fault::Refusal, streamed) {
+        for record in fails_with(Fault::Refusal, streamed, MODELS, 2) {
             // Gemini has none of its own: it stops with a filter's word.
             let expected = if record["model"] == "gemini" { "content_filter" } else { "refusal" };
             assert_eq!(record["error"]["class"], expected, "{record}");
@@ -73,16 +87,17 @@ fn a_refusal_and_a_filter_are_told_apart_where_the_wire_does() {
 }
 
 #[test]
-fn a_reset_is_a_failure_of_the_network() {
-    let server =
-        provider(Config { faults: Faults::every(Fault::Reset), fault_times: Times::Always, ..Config::default() });
-    let env = env();
-    questions(&env, 2);
-    suite(&env, "  - {id: m, model: \"openai:mock-1\"}", "limits: {max_retries: 1}");
-    let ran = call_live(&env, &server, &["run", "suite.yaml", "--run-dir", "run"]).run();
-    assert_eq!(ran.code, 1, "{}", ran.stderr);
-    let records = lines(&env, "run/records.jsonl");
-    assert_eq!(outcomes(&records).keys().collect::<Vec<_>>(), ["error/network"]);
+fn white_space_is_no_answer_on_any_wire() {
+    let script = Script::load_bytes(br#"{"default": "  \n "}"#, "answers.json").unwrap();
+    let server = provider(Config { answers: Answers::Script(Box::new(script)), ..Config::default() });
+    for streamed in [false, true] {
+        let env = env();
+        questions(&env, 1);
+        suite(&env, &models(), &format!("conditions: {{c: {{params: {{stream: {streamed}}}}}}}"));
+        call_live(&env, &server, &["run", "suite.yaml", "--run-dir", "run"]).run().expect(1);
+        let found = outcomes(&lines(&env, "run/records.jsonl"));
+        assert!(found.keys().eq(["error/empty"]), "streamed: {streamed}: {found:?}");
+    }
 }
 
 #[test]
@@ -128,6 +143,11 @@ fn a_parameter_that_a_provider_does_not_have_is_an_error_before_the_first_call()
         ("openai:x", "{temprature: 1}", "did you mean `temperature`?"),
         ("openai:x", "{extra_body: {model: y}}", "`extra_body` cannot set `model`"),
         ("openai:x", "{temperature: hot}", "expected a number from 0 to 10"),
+        ("anthropic:x", "{reasoning_effort: none}", "is \"none\", expected one of low, medium, high, xhigh, max"),
+        ("gemini:x", "{reasoning_effort: max}", "expected one of minimal, low, medium, high"),
+        ("ollama:x", "{reasoning_effort: xhigh}", "expected one of none, low, medium, high"),
+        ("mistral:x", "{tool_choice: weather}", "expected auto, none, required or a mapping"),
+        ("cohere:x", "{tool_choice: weather}", "expected one of auto, required, none"),
         ("gemini:x", "{num_ctx: 5}", "has no parameter `num_ctx`"),
         ("opneai:x", "{}", "did you mean `openai`?"),
         ("compatible:x", "{}", "needs an address"),

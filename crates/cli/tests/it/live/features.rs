@@ -164,17 +164,51 @@ fn a_program_answers_and_a_silent_change_of_model_is_on_record() {
 if [ "$1" = --version ]; then echo "2.0.1 (Claude Code)"; exit 0; fi
 prompt=$(cat)
 model=claude-big; [ "$prompt" = "item 1" ] && model=claude-small
-printf '{"type":"result","subtype":"success","is_error":false,"result":"%s","usage":{"input_tokens":3,"output_tokens":2},"modelUsage":{"%s":{"inputTokens":3,"outputTokens":2}}}\n' "$prompt" "$model"
+printf '{"type":"result","subtype":"success","is_error":false,"result":"%s","usage":{"input_tokens":3,"output_tokens":2},"modelUsage":{"%s":{"name":"%s","inputTokens":3,"outputTokens":2}}}\n' "$prompt" "$model" "$model"
 "#,
     );
     std::fs::set_permissions(env.path("bin/claude"), std::fs::Permissions::from_mode(0o755)).unwrap();
-    suite(&env, "  - {id: cc, model: \"command:claude-code\", command: {model: claude-big}}", "");
+    let run = "run: [claude, \"{model}\"], output: json, model_pointer: /modelUsage/claude-small/name";
+    let models = format!(
+        "  - {{id: cc, model: \"command:claude-code\", command: {{model: claude-big}}}}\n  \
+         - {{id: free, model: \"command:claude-code\"}}\n  \
+         - {{id: mine, model: \"command:mine\", command: {{{run}, model: claude-small}}}}\n  \
+         - {{id: own, model: \"command:mine\", command: {{{run}, model: small-1}}}}"
+    );
+    suite(&env, &models, "");
     let path = format!("{}:/usr/bin:/bin", env.path("bin").display());
     let ran = env.call(&["run", "suite.yaml", "--run-dir", "run"]).env("PATH", path).env("HOME", env.root()).run();
     assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
-    let answered: Vec<Value> =
-        lines(&env, "run/records.jsonl").iter().map(|record| record["output"]["answered_by"].clone()).collect();
+    let records = lines(&env, "run/records.jsonl");
+    let by_cc = records.iter().filter(|record| record["model"] == "cc");
+    let answered: Vec<Value> = by_cc.map(|record| record["output"]["answered_by"].clone()).collect();
     assert_eq!(answered, ["claude-big", "claude-small"]);
+    // A fallback is another model than the one that the program was told to use, and nothing else is one.
+    let (page, report) = (env.text("run/report.html"), env.text("run/report.md"));
+    let rows: Vec<&str> = report.lines().filter(|line| line.contains("claude-") && line.starts_with("| ")).collect();
+    assert_eq!(
+        rows,
+        [
+            "| cc | claude-big | claude-big | as asked | 1 |",
+            "| cc | claude-big | claude-small | **another model** | 1 |",
+            "| free | command:claude-code | claude-big | the program chose | 1 |",
+            "| free | command:claude-code | claude-small | the program chose | 1 |",
+            "| mine | claude-small | claude-small | as asked | 1 |",
+            "| own | small-1 | claude-small | **another model** | 1 |",
+        ]
+    );
+    assert_eq!(page.matches("(another model)").count(), 2, "{page}");
+    assert_eq!(page.matches("Another model answered.").count(), 2);
+    assert!(page.contains("asked for <code>small-1</code>, but 1 sample was answered by"), "{page}");
+    let told: Vec<&str> = ran.stdout.lines().filter(|line| line.contains("answered by")).collect();
+    assert_eq!(
+        told,
+        [
+            "cc: asked for claude-big, but 1 sample answered by claude-small",
+            "own: asked for small-1, but 1 sample answered by claude-small"
+        ]
+    );
+    assert_eq!(env.run(&["validate", "run"]).code, 0);
     for attempt in lines(&env, "run/telemetry.jsonl") {
         assert!(attempt["request_id"].is_null() && attempt["status"] == 0, "{attempt}");
     }

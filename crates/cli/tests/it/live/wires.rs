@@ -18,7 +18,8 @@ const WIRES: &[(&str, &str)] = &[
     ("cloudflare", "{id: cloudflare, model: \"cloudflare:@cf/mock/mock-1\"}"),
 ];
 
-fn models() -> String {
+/// A model for each wire.
+pub(super) fn models() -> String {
     WIRES.iter().map(|(_, line)| format!("  - {line}\n")).collect()
 }
 
@@ -105,4 +106,9 @@ fn a_provider_that_answers_with_another_model_is_found_out() {
     assert_eq!(summary["answered_by"], serde_json::json!([{"model": "big", "name": "mock-2-mini", "samples": 2}]));
     assert!(env.text("run/report.html").contains("mock-2-mini"));
     assert!(ran.stdout.contains("mock-2-mini"), "{}", ran.stdout);
+    // A number behind the name is a version, not a date.
+    let server = provider(Config { answer_as: Some("mock-1.1-2025-04-14".to_owned()), ..Config::default() });
+    let ran = call_live(&env, &server, &["run", "suite.yaml", "--run-dir", "other"]).run().expect(0);
+    assert!(ran.stdout.contains("asked for openai:mock-1, but 2 samples answered by mock-1.1"), "{}", ran.stdout);
+    assert!(env.text("other/report.md").contains("**another model**"));
 }

@@ -12,7 +12,9 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use super::{Assemble, Call, Completion, Refused, Wire, WireError};
+use proofmark_canon::Value;
+
+use super::{Assemble, Call, Completion, Refused, Wire, WireError, one_of};
 use crate::ask::Request;
 
 /// `POST /v1/messages`.
@@ -30,6 +32,10 @@ impl Wire for Messages {
             "parallel_tool_calls",
             "service_tier",
         ]
+    }
+
+    fn check_value(&self, name: &str, value: &Value) -> Result<(), String> {
+        if name == "reasoning_effort" { one_of(&request::EFFORTS, value) } else { Ok(()) }
     }
 
     fn takes_seed(&self) -> bool {

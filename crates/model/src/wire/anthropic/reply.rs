@@ -144,6 +144,8 @@ fn finish(reason: &str, details: Option<&Value>) -> Finish {
         "max_tokens" | "model_context_window_exceeded" => Finish::Length,
         "tool_use" => Finish::ToolCalls,
         "refusal" => Finish::Refused(detail("explanation").or(detail("category")).unwrap_or(reason).to_owned()),
+        // The provider's own tools are not done; what came is the beginning of an answer.
+        "pause_turn" => Finish::Failed("the turn was paused and not ended".to_owned()),
         other => Finish::Other(other.to_owned()),
     }
 }

@@ -233,4 +233,4 @@ fn output_config(request: &Request) -> Result<Option<Value>, String> {
 
 const DEFAULT_MAX_TOKENS: u64 = 4096;
 
-const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
+pub(super) const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];

@@ -219,7 +219,7 @@ fn every_stop_reason_has_its_meaning() {
         ("model_context_window_exceeded", Finish::Length),
         ("tool_use", Finish::ToolCalls),
         ("refusal", Finish::Refused("refusal".to_owned())),
-        ("pause_turn", Finish::Other("pause_turn".to_owned())),
+        ("pause_turn", Finish::Failed("the turn was paused and not ended".to_owned())),
         ("a_new_reason", Finish::Other("a_new_reason".to_owned())),
     ] {
         let body = format!(r#"{{"content":[],"stop_reason":"{reason}"}}"#);

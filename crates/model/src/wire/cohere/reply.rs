@@ -172,7 +172,8 @@ fn finish(word: &str, error: Option<&str>) -> Finish {
         "COMPLETE" | "STOP_SEQUENCE" => Finish::Stop,
         "MAX_TOKENS" => Finish::Length,
         "TOOL_CALL" => Finish::ToolCalls,
-        "ERROR" | "TIMEOUT" => Finish::Failed(said()),
+        // The last two are those of older models, behind the same address.
+        "ERROR" | "TIMEOUT" | "ERROR_LIMIT" | "USER_CANCEL" => Finish::Failed(said()),
         "ERROR_TOXIC" => Finish::Filtered(said()),
         other => Finish::Other(other.to_owned()),
     }

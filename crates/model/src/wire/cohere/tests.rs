@@ -126,7 +126,9 @@ fn reasons_to_end_are_ours() {
         ("ERROR", Finish::Failed("ERROR".into())),
         ("TIMEOUT", Finish::Failed("TIMEOUT".into())),
         ("ERROR_TOXIC", Finish::Filtered("ERROR_TOXIC".into())),
-        ("USER_CANCEL", Finish::Other("USER_CANCEL".into())),
+        ("ERROR_LIMIT", Finish::Failed("ERROR_LIMIT".into())),
+        ("USER_CANCEL", Finish::Failed("USER_CANCEL".into())),
+        ("NEW", Finish::Other("NEW".into())),
     ];
     for (word, finish) in table {
         let body = ANSWER.replace("COMPLETE", word);

@@ -10,7 +10,9 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use super::{Assemble, Call, Completion, Refused, Wire, WireError};
+use proofmark_canon::Value;
+
+use super::{Assemble, Call, Completion, Refused, Wire, WireError, one_of};
 use crate::ask::Request;
 
 /// `POST /v1beta/models/{model}:generateContent`.
@@ -23,6 +25,10 @@ pub(crate) struct Generate {
 impl Wire for Generate {
     fn params(&self) -> &'static [&'static str] {
         if self.images { &WITH_IMAGES } else { WITH_IMAGES.split_last().map_or(&[], |(_, rest)| rest) }
+    }
+
+    fn check_value(&self, name: &str, value: &Value) -> Result<(), String> {
+        if name == "reasoning_effort" { one_of(&request::LEVELS, value) } else { Ok(()) }
     }
 
     fn takes_seed(&self) -> bool {

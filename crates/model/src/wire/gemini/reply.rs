@@ -187,6 +187,7 @@ impl Stop {
             | "BLOCKLIST"
             | "PROHIBITED_CONTENT"
             | "SPII"
+            | "LANGUAGE"
             | "IMAGE_SAFETY"
             | "IMAGE_PROHIBITED_CONTENT"
             | "IMAGE_RECITATION" => Finish::Filtered(explained()),
@@ -194,7 +195,10 @@ impl Stop {
             | "MALFORMED_RESPONSE"
             | "UNEXPECTED_TOOL_CALL"
             | "TOO_MANY_TOOL_CALLS"
-            | "MISSING_THOUGHT_SIGNATURE" => Finish::Failed(explained()),
+            | "MISSING_THOUGHT_SIGNATURE"
+            | "NO_IMAGE"
+            | "IMAGE_OTHER"
+            | "OTHER" => Finish::Failed(explained()),
             _ => Finish::Other(reason),
         }
     }

@@ -247,7 +247,7 @@ const SAME_MEANING: [(&str, &str); 7] = [
     ("frequency_penalty", "frequencyPenalty"),
 ];
 
-const LEVELS: [&str; 4] = ["minimal", "low", "medium", "high"];
+pub(super) const LEVELS: [&str; 4] = ["minimal", "low", "medium", "high"];
 
 const DOCUMENTED: [&str; 42] = [
     "image/png",

@@ -280,8 +280,11 @@ fn every_reason_to_stop_has_its_meaning() {
             r#""finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"print(""#,
             Finish::Failed("MALFORMED_FUNCTION_CALL: print(".to_owned()),
         ),
-        (r#""finishReason":"OTHER""#, Finish::Other("OTHER".to_owned())),
-        (r#""finishReason":"LANGUAGE""#, Finish::Other("LANGUAGE".to_owned())),
+        (r#""finishReason":"LANGUAGE""#, filtered("LANGUAGE")),
+        (r#""finishReason":"OTHER""#, Finish::Failed("OTHER".to_owned())),
+        (r#""finishReason":"NO_IMAGE""#, Finish::Failed("NO_IMAGE".to_owned())),
+        (r#""finishReason":"IMAGE_OTHER""#, Finish::Failed("IMAGE_OTHER".to_owned())),
+        (r#""finishReason":"NEW""#, Finish::Other("NEW".to_owned())),
     ] {
         let reply = TEXT.decode(format!(r#"{{"candidates":[{{{candidate}}}]}}"#).as_bytes()).unwrap();
         assert_eq!(reply.finish, expected);

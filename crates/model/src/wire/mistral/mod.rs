@@ -29,6 +29,13 @@ impl Wire for Chat {
         ]
     }
 
+    fn check_value(&self, name: &str, value: &Value) -> Result<(), String> {
+        match name {
+            "tool_choice" => tool_choice(value).map(drop).map_err(|_| "auto, none, required or a mapping".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
     fn takes_seed(&self) -> bool {
         true
     }

@@ -121,6 +121,7 @@ fn finish(word: &str) -> Finish {
         "stop" => Finish::Stop,
         "length" | "model_length" => Finish::Length,
         "tool_calls" => Finish::ToolCalls,
+        "content_filter" => Finish::Filtered(String::new()),
         "error" => Finish::Failed("the provider ended the answer with an error".to_owned()),
         other => Finish::Other(other.to_owned()),
     }

@@ -130,7 +130,13 @@ fn a_stream_without_its_end_is_cut() {
 #[test]
 fn reasons_to_end_are_ours() {
     let failed = Finish::Failed("the provider ended the answer with an error".into());
-    for (word, finish) in [("error", failed), ("length", Finish::Length), ("new", Finish::Other("new".into()))] {
+    for (word, finish) in [
+        ("error", failed),
+        ("length", Finish::Length),
+        ("model_length", Finish::Length),
+        ("content_filter", Finish::Filtered(String::new())),
+        ("new", Finish::Other("new".into())),
+    ] {
         let body = ANSWER.replace("\"stop\"", &format!("\"{word}\""));
         assert_eq!(Chat.decode(body.as_bytes()).unwrap().finish, finish);
     }

@@ -9,7 +9,9 @@ mod tests;
 use proofmark_canon::Value;
 
 use super::parts::{self, object, refused};
-use super::{Assemble, Body, Call, Class, Completion, Framing, Refused, Then, Wire, WireError, refused_by_status};
+use super::{
+    Assemble, Body, Call, Class, Completion, Framing, Refused, Then, Wire, WireError, one_of, refused_by_status,
+};
 use crate::ask::{Request, Turn};
 
 /// `POST /api/chat`.
@@ -32,6 +34,10 @@ impl Wire for Chat {
             "logprobs",
             "top_logprobs",
         ]
+    }
+
+    fn check_value(&self, name: &str, value: &Value) -> Result<(), String> {
+        if name == "reasoning_effort" { one_of(&EFFORTS, value) } else { Ok(()) }
     }
 
     fn takes_seed(&self) -> bool {
@@ -156,7 +162,9 @@ fn think(request: &Request) -> Result<Option<Value>, String> {
     match request.params.get("reasoning_effort").and_then(Value::as_str) {
         None => Ok(None),
         Some("none") => Ok(Some(false.into())),
-        Some(effort @ ("low" | "medium" | "high")) => Ok(Some(effort.into())),
+        Some(effort) if EFFORTS.contains(&effort) => Ok(Some(effort.into())),
         Some(other) => Err(format!("`reasoning_effort` is `{other}`, expected none, low, medium or high")),
     }
 }
+
+const EFFORTS: [&str; 4] = ["none", "low", "medium", "high"];

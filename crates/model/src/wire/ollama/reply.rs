@@ -80,6 +80,8 @@ fn finish(word: Option<&str>) -> Finish {
     match word {
         None | Some("" | "stop") => Finish::Stop,
         Some("length") => Finish::Length,
+        // It says so when there was nothing to answer.
+        Some(word @ ("load" | "unload")) => Finish::Failed(format!("the server did nothing but {word} the model")),
         Some(other) => Finish::Other(other.to_owned()),
     }
 }

@@ -112,7 +112,9 @@ fn reasons_to_end_are_ours() {
     let table = [
         ("stop", Finish::Stop),
         ("length", Finish::Length),
-        ("load", Finish::Other("load".into())),
+        ("load", Finish::Failed("the server did nothing but load the model".into())),
+        ("unload", Finish::Failed("the server did nothing but unload the model".into())),
+        ("new", Finish::Other("new".into())),
         ("", Finish::Stop),
     ];
     for (word, finish) in table {

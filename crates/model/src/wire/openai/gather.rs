@@ -177,7 +177,7 @@ impl Gathered {
         };
         let calls = self.calls.complete()?;
         let finish = if !self.filtered.is_empty() {
-            Finish::Filtered(format!("the provider's filter stopped it: {}", self.filtered.join(", ")))
+            Finish::Filtered(self.filtered.join(", "))
         } else {
             finish(&word, self.refusal, !calls.is_empty())
         };
@@ -208,15 +208,18 @@ impl Gathered {
 /// Our word for why an answer ended.
 fn finish(word: &str, refusal: String, has_calls: bool) -> Finish {
     match word {
-        "content_filter" => Finish::Filtered("the provider's filter stopped it".to_owned()),
+        "content_filter" => Finish::Filtered(String::new()),
         _ if !refusal.is_empty() => Finish::Refused(refusal),
-        "refusal" => Finish::Refused("the model declined".to_owned()),
+        "refusal" => Finish::Refused(String::new()),
         // OpenAI ends a call that `tool_choice` named with `stop`.
         "stop" if has_calls => Finish::ToolCalls,
         // Together says `eos`, Hugging Face's servers the other two.
         "stop" | "eos" | "eos_token" | "stop_sequence" => Finish::Stop,
         "length" | "max_tokens" => Finish::Length,
-        "tool_calls" | "function_call" => Finish::ToolCalls,
+        "tool_calls" => Finish::ToolCalls,
+        "function_call" if has_calls => Finish::ToolCalls,
+        // The old form of a call, which nobody asked for; beside it a text is no answer.
+        "function_call" => Finish::Failed("the reply calls a function in the old form".to_owned()),
         // OpenRouter, vLLM and SGLang, DeepSeek: the server gave up in the middle.
         "error" | "abort" | "insufficient_system_resource" => {
             Finish::Failed(format!("the provider ended the answer with `{word}`"))

@@ -267,7 +267,7 @@ fn incomplete(reply: &Value) -> Result<Finish, WireError> {
     let reason = details.map(|details| fields::text(details, "reason")).transpose()?.flatten();
     Ok(match reason {
         Some("max_output_tokens") => Finish::Length,
-        Some("content_filter") => Finish::Filtered("the provider's filter stopped it".to_owned()),
+        Some("content_filter") => Finish::Filtered(String::new()),
         Some(other) => Finish::Other(fields::word(other)),
         None => Finish::Failed("the answer is incomplete and the provider does not say why".to_owned()),
     })

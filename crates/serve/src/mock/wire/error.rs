@@ -13,6 +13,8 @@ pub(in super::super) enum Problem {
     NotFound,
     WrongMethod,
     TooLarge,
+    /// The conversation does not fit into the model.
+    TooLong,
     /// Pictures that the provider will not draw.
     Moderated,
     RateLimited,
@@ -26,7 +28,7 @@ impl Problem {
             // Gemini knows no 401 for keys.
             Self::WrongKey if provider == Provider::Gemini => 400,
             Self::NoKey if provider == Provider::Gemini => 403,
-            Self::BadRequest(_) | Self::Moderated => 400,
+            Self::BadRequest(_) | Self::TooLong | Self::Moderated => 400,
             Self::NoKey | Self::WrongKey => 401,
             Self::NotFound => 404,
             Self::WrongMethod => 405,
@@ -49,10 +51,28 @@ impl Problem {
             Self::NotFound => "there is nothing at this path".to_owned(),
             Self::WrongMethod => "this path is not for this method".to_owned(),
             Self::TooLarge => "the request is larger than 64 MiB".to_owned(),
+            Self::TooLong => too_long(provider).to_owned(),
             Self::Moderated => "the prompt was rejected by the safety system".to_owned(),
             Self::RateLimited => "rate limit reached, try again later".to_owned(),
             Self::Server => "the server had an error while processing the request".to_owned(),
             Self::Overloaded => "overloaded".to_owned(),
+        }
+    }
+}
+
+/// Few have a code for it, so the words are each provider's own.
+fn too_long(provider: Provider) -> &'static str {
+    match provider {
+        Provider::OpenAi | Provider::Cloudflare => {
+            "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens. Please \
+             reduce the length of the messages."
+        }
+        Provider::Anthropic => "prompt is too long: 200001 tokens > 200000 maximum",
+        Provider::Gemini => "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).",
+        Provider::Ollama => "the input length exceeds the context length",
+        Provider::Cohere => {
+            "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4292. Try using a \
+             shorter prompt."
         }
     }
 }
@@ -99,6 +119,7 @@ fn openai(problem: &Problem) -> (&'static str, Option<&'static str>) {
         Problem::NoKey => ("invalid_request_error", None),
         Problem::WrongKey => ("invalid_request_error", Some("invalid_api_key")),
         Problem::NotFound => ("invalid_request_error", Some("unknown_url")),
+        Problem::TooLong => ("invalid_request_error", Some("context_length_exceeded")),
         Problem::Moderated => ("image_generation_user_error", Some("moderation_blocked")),
         Problem::RateLimited => ("requests", Some("rate_limit_exceeded")),
         Problem::Server => ("server_error", None),
@@ -115,7 +136,9 @@ fn anthropic(problem: &Problem) -> &'static str {
         Problem::RateLimited => "rate_limit_error",
         Problem::Server => "api_error",
         Problem::Overloaded => "overloaded_error",
-        Problem::BadRequest(_) | Problem::Moderated | Problem::WrongMethod => "invalid_request_error",
+        Problem::BadRequest(_) | Problem::TooLong | Problem::Moderated | Problem::WrongMethod => {
+            "invalid_request_error"
+        }
     }
 }
 
@@ -126,7 +149,9 @@ fn gemini(problem: &Problem) -> &'static str {
         Problem::RateLimited => "RESOURCE_EXHAUSTED",
         Problem::Server => "INTERNAL",
         Problem::Overloaded => "UNAVAILABLE",
-        Problem::BadRequest(_) | Problem::WrongKey | Problem::Moderated | Problem::TooLarge => "INVALID_ARGUMENT",
+        Problem::BadRequest(_) | Problem::TooLong | Problem::WrongKey | Problem::Moderated | Problem::TooLarge => {
+            "INVALID_ARGUMENT"
+        }
     }
 }
 
@@ -136,9 +161,9 @@ fn cloudflare(problem: &Problem) -> u32 {
         Problem::NotFound => 7_000,
         Problem::WrongMethod => 10_405,
         Problem::TooLarge => 3_006,
-        Problem::RateLimited => 3_036,
+        // 3036 would say that the day's allocation is used up, which does not pass.
+        Problem::RateLimited | Problem::Overloaded => 3_040,
         Problem::Server => 3_046,
-        Problem::Overloaded => 3_040,
-        Problem::BadRequest(_) | Problem::Moderated => 5_006,
+        Problem::BadRequest(_) | Problem::TooLong | Problem::Moderated => 5_006,
     }
 }

@@ -137,7 +137,7 @@ fn a_proxy_that_cannot_be_used_is_not_left_out() {
     }
     // One that is not there.
     let ran = env.call(&RUN).env("HTTP_PROXY", format!("http://me:{CANARY}@{NOBODY}")).run();
-    assert_all(&env, &ran, "network: the connection was refused");
+    assert_all(&env, &ran, "network: the connection was refused (through the proxy http://127.0.0.1:9)");
     assert_clean(&env, &[&ran.stdout, &ran.stderr]);
     assert_eq!(server.stats().connections, 0);
 }

@@ -34,7 +34,7 @@ pub(super) fn refusal() -> Completion {
 }
 
 pub(super) fn filtered() -> Completion {
-    let finish = Finish::Filtered("the provider's filter stopped it: violence".to_owned());
+    let finish = Finish::Filtered("violence".to_owned());
     Completion { text: "Half an ans".to_owned(), finish, ..base() }
 }
 
@@ -104,8 +104,8 @@ fn every_end_has_one_of_our_words() {
         ("eos_token", Finish::Stop),
         ("length", Finish::Length),
         ("tool_calls", Finish::ToolCalls),
-        ("function_call", Finish::ToolCalls),
-        ("content_filter", Finish::Filtered("the provider's filter stopped it".to_owned())),
+        ("function_call", Finish::Failed("the reply calls a function in the old form".to_owned())),
+        ("content_filter", Finish::Filtered(String::new())),
         ("error", Finish::Failed("the provider ended the answer with `error`".to_owned())),
         ("abort", Finish::Failed("the provider ended the answer with `abort`".to_owned())),
         ("something", Finish::Other("something".to_owned())),
@@ -132,7 +132,7 @@ fn a_filter_wins_over_a_refusal_and_over_a_clean_end() {
             r#"{{"choices":[{{"finish_reason":"{finish}","message":{{"content":"a","refusal":{refusal}}},
             "content_filter_results":{{"hate":{{"filtered":true}}}}}}]}}"#
         );
-        let expected = Finish::Filtered("the provider's filter stopped it: hate".to_owned());
+        let expected = Finish::Filtered("hate".to_owned());
         assert_eq!(decoded(&reply).unwrap().finish, expected);
     }
 }

@@ -87,7 +87,7 @@ fn a_filter_in_the_middle_keeps_what_came_and_is_no_answer() {
     let half = r#"{"choices":[{"index":0,"delta":{"content":"Half"}}]}"#;
     let filter = r#"{"error":{"code":"content_filter","message":"policy"}}"#;
     let answer = assembled(&OPENAI, &[("", half), ("", filter)]).unwrap();
-    let finish = Finish::Filtered("the provider's filter stopped it: policy".to_owned());
+    let finish = Finish::Filtered("policy".to_owned());
     assert_eq!(answer, Completion { text: "Half".to_owned(), finish, ..Completion::default() });
 }
 

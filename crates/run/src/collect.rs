@@ -210,9 +210,13 @@ impl Collector {
             if batch.is_empty() {
                 continue;
             }
-            // A sample counts only when its journal line is on disk.
-            let io_error = |source| CollectError::Io { path: self.dir.join(names::WORK).join(names::JOURNAL), source };
-            self.journal.sync().map_err(io_error)?;
+            // A sample counts only when its journal line is on disk. With the last ones the run's own files follow at once,
+            // and the journal goes.
+            let is_last = self.progress.done + batch.len() as u64 == self.progress.samples;
+            if !is_last {
+                let path = || self.dir.join(names::WORK).join(names::JOURNAL);
+                self.journal.sync().map_err(|source| CollectError::Io { path: path(), source })?;
+            }
             for finished in batch.drain(..) {
                 self.watch(&finished);
                 self.waiting.put(finished)?;

@@ -182,3 +182,38 @@ fn the_way_to_go_on_names_what_makes_the_run() {
     let _ = stopped.expect(2).complains(&["--resume --only task=t --max-items 30 --submit-intent"]);
     env.run(&[&run[..], &["--resume"]].concat()).expect(0);
 }
+
+/// Prompts of exactly 2 KiB and one byte more, and characters across every cut.
+#[test]
+fn prompts_and_arguments_are_cut_where_they_should_be() {
+    let env = agent("tools: [{type: calculator}]", "");
+    let inputs =
+        ["q".repeat(2048), "q".repeat(2049), format!("{}é", "q".repeat(2047)), format!("{}😀", "q".repeat(2046))];
+    let rows =
+        inputs.iter().enumerate().map(|(at, input)| json!({"id": format!("i{at}"), "input": input, "target": "x"}));
+    env.put("data.jsonl", rows.map(|row| format!("{row}\n")).collect::<String>());
+    // The canonical JSON of the arguments begins with {"expression":", and the character stands across byte 8,192.
+    let argument = format!("{}é", "1".repeat(8192 - r#"{"expression":""#.len() - 1));
+    let mut script = String::from("agents:\n");
+    for at in 0..inputs.len() {
+        let call = format!("{{name: calculator, args: {{expression: \"{argument}\"}}}}");
+        script.push_str(&format!("  i{at}: [{{calls: [{call}]}}, {{text: x}}]\n"));
+    }
+    env.put("script.yaml", script);
+    let _ = ran(&env);
+    let lines = json_lines(&env, "run/trajectories.jsonl");
+    let prompt = |at: usize| {
+        let step = &lines[at]["steps"][0];
+        (step["bytes"].as_u64().unwrap(), step["head"].as_str().unwrap().len())
+    };
+    assert_eq!([0, 1, 2, 3].map(prompt), [(2048, 2048), (2049, 2048), (2049, 2047), (2050, 2046)]);
+    let call = &lines[0]["steps"][2];
+    assert_eq!((call["type"].as_str(), call["args_truncated"].as_bool()), (Some("tool_call"), Some(true)));
+    let head = call["args"].as_str().unwrap();
+    assert!(head.len() == 8191 && head.ends_with('1') && !head.contains('\u{fffd}'), "{}", head.len());
+    // Whole they are among the bodies.
+    let whole = json!({"expression": argument}).to_string();
+    let digest = proofmark_canon::Digest::of(whole.as_bytes());
+    assert_eq!(call["args_sha256"], digest.to_string());
+    assert!(env.path(&format!("run/bodies/{}.zst", digest.hex())).exists());
+}

@@ -10,6 +10,7 @@
 //! - [`rescore`] a finished run scored once more, to see whether its numbers follow; `recorded` replies out of records;
 //! - [`calibrate`] judges held against people, and attacked;
 //! - [`ladder`] the upper rungs of verification;
+//! - [`reach`] what must not be handed to those who are asked: the gold;
 //! - [`witness`] what happened this time; `begin` noting the start of it; [`git`] the repository that holds the suite;
 //! - [`backfill`] the witness of a report that predates it.
 

@@ -1,32 +1,34 @@
 //! From files to a report.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use proofmark_artefact::audit::{Report, Totals};
-use proofmark_artefact::store::{MAX_LINE, OpenError, RunDir, names};
+use proofmark_artefact::store::{MAX_LINE, RunDir, names};
 use proofmark_artefact::text::excerpt;
 use proofmark_artefact::validate::{self, validate_run};
 use proofmark_canon::json::{self, Integers};
 use proofmark_run::rescore::Rescored;
 
-use crate::checks::Scene;
+use crate::checks::{CHECKS, Checking, Outcome, Scene, Subject};
 use crate::credit::{Credit, is_marked};
 use crate::error::AuditError;
 use crate::input::Inputs;
-use crate::input::gold::{Gold, load_gold};
+use crate::input::document::open;
+use crate::input::gold::load_gold;
 use crate::input::metadata::{Metadata, load_metadata};
 use crate::input::own::{load_run, marks_of, places_of, stopped_at, tools_of};
 use crate::input::results::load_results;
+use crate::input::telemetry::Latencies;
 use crate::kept::Reveal;
 use crate::look::{Forbidden, Marks, Place};
 use crate::policy::Policy;
 use crate::report::report;
 use crate::rule::Rule;
-use crate::sample::{Facts, Origin};
-use crate::seen::{Found, Lens, Looked, Seen, look_through};
+use crate::sample::{Facts, Origin, TaskFacts};
+use crate::seen::{Found, Lens, Looked, Seens, Sights, look_through};
 use crate::trace::{Trace, ids_of, moment};
 use crate::walk::walk;
 
@@ -145,7 +147,7 @@ fn load_foreign(files: &Foreign) -> Result<Inputs, AuditError> {
     claims.extend(metadata.claims);
     let mut inputs = Inputs {
         samples: results.samples,
-        index: results.index,
+        latencies: None,
         facts: Facts {
             origin: Origin::Foreign,
             results_name: "results",
@@ -160,6 +162,7 @@ fn load_foreign(files: &Foreign) -> Result<Inputs, AuditError> {
             submitted_at: metadata.submitted_at,
             contradictions: results.contradictions,
             contradictions_omitted: results.contradictions_omitted,
+            has_request_ids: results.has_request_ids,
             ..Facts::default()
         },
         rules: vec![rule],
@@ -168,9 +171,8 @@ fn load_foreign(files: &Foreign) -> Result<Inputs, AuditError> {
         files: BTreeMap::new(),
         found: Found::default(),
     };
-    if let Some((digest, bytes)) = results.digest {
-        inputs.note_file("results", &digest, bytes);
-    }
+    let (digest, bytes) = results.digest;
+    inputs.note_file("results", &digest, bytes);
     if let Some((digest, bytes)) = read {
         inputs.note_file("metadata", &digest, bytes);
     }
@@ -186,55 +188,68 @@ fn finish(
     rescored: Option<&Rescored>,
     validated: Option<&validate::Outcome>,
 ) -> Result<Report, AuditError> {
-    let gold = options.gold.as_deref().map(load_gold).transpose()?;
-    if let Some(gold) = &gold {
-        take_gold(&mut inputs, gold);
+    if let Some(path) = &options.gold {
+        let gold = load_gold(path)?;
+        inputs.note_file("gold", &gold.digest, gold.bytes);
+        let tasks = &inputs.facts.tasks;
+        // Of several tasks, the dataset is that of those which pin it.
+        let is_of = |task: &TaskFacts| tasks.len() == 1 || task.digest == Some(gold.digest);
+        let of_gold = tasks.iter().map(is_of).collect();
+        inputs.samples.take_gold(gold, of_gold);
     }
-    let mut seen = vec![Seen::default(); inputs.samples.len()];
-    let bytes = look_at_all(&mut inputs, lens, options, longest, &mut seen)?;
-    let credits: Vec<Credit> =
-        inputs.samples.iter().map(|sample| Credit::of(sample, inputs.rules.get(sample.task))).collect();
-    let is_right = |credit: &&Credit| matches!(credit, Credit::Supported | Credit::None { deserved: true });
-    let totals = Totals {
-        marked_correct: inputs.samples.iter().filter(|sample| sample.is_credited()).count() as u64,
-        rescored_correct: credits.iter().filter(is_right).count() as u64,
-        samples: inputs.samples.len() as u64,
-        steps: inputs.found.steps,
-        tool_calls: inputs.found.tool_calls,
-        tool_results: inputs.found.tool_results,
-        trajectories: inputs.found.trajectories,
-        trajectory_bytes: bytes,
-        unmarked: inputs.samples.iter().filter(|sample| !is_marked(sample)).count() as u64,
-    };
+    let mut sights = Sights::default();
+    let trajectory_bytes = look_at_all(&mut inputs, lens, options, longest, &mut sights)?;
     let files = std::mem::take(&mut inputs.files);
     let policy = options.policy.clone().or(std::mem::take(&mut inputs.policy));
-    let scene = Scene {
-        samples: &inputs.samples,
-        credits: &credits,
-        seen: &seen,
-        found: &inputs.found,
-        facts: &inputs.facts,
-        rules: &inputs.rules,
-        gold: gold.as_ref(),
-        rescored,
-        validated,
-        reveal: options.reveal,
-    };
-    Ok(report(&scene, &policy, options.audited_at.clone(), files, totals))
+    let latencies = inputs.latencies.take();
+    let judged = (|| {
+        let seens = sights.finish()?;
+        let scene = Scene {
+            samples: &inputs.samples,
+            found: &inputs.found,
+            facts: &inputs.facts,
+            rules: &inputs.rules,
+            usual_moment: if lens.origin == Origin::Foreign { seens.usual_moment()? } else { None },
+            rescored,
+            validated,
+            reveal: options.reveal,
+        };
+        let totals = Totals { trajectory_bytes, ..Totals::default() };
+        judge_all(&scene, &seens, latencies, totals)
+    })();
+    let (outcomes, totals) = judged.map_err(AuditError::Scratch)?;
+    Ok(report(outcomes, &policy, options.audited_at.clone(), files, totals))
 }
 
-/// Fills in what the results leave out. What they do say is held against the dataset by a check.
-fn take_gold(inputs: &mut Inputs, gold: &Gold) {
-    inputs.note_file("gold", &gold.digest, gold.bytes);
-    for sample in &mut inputs.samples {
-        let Some(row) = gold.rows.get(&sample.item) else { continue };
-        if !sample.has_gold() {
-            sample.gold = row.answer.clone();
+/// Shows every sample to every check, in one pass.
+fn judge_all(
+    scene: &Scene<'_>,
+    seens: &Seens,
+    mut latencies: Option<Latencies>,
+    mut totals: Totals,
+) -> io::Result<(Vec<Outcome>, Totals)> {
+    let mut checks: Vec<Box<dyn Checking>> = CHECKS.iter().map(|check| (check.begin)()).collect();
+    let mut joined = seens.joined()?;
+    for (ordinal, sample) in (0..).zip(scene.samples.walk()) {
+        let (spot, mut sample) = sample?;
+        if let Some(latencies) = &mut latencies {
+            sample.latency_ms = latencies.of(ordinal, &sample)?;
         }
-        if let (true, Some(question)) = (sample.question.is_empty(), &row.question) {
-            sample.question.clone_from(question);
-        }
+        let credit = Credit::of(&sample, scene.rules.get(sample.task));
+        totals.samples += 1;
+        totals.marked_correct += u64::from(sample.is_credited());
+        totals.unmarked += u64::from(!is_marked(&sample));
+        totals.rescored_correct += u64::from(matches!(credit, Credit::Supported | Credit::None { deserved: true }));
+        let subject = Subject { spot, sample: &sample, credit: &credit, seen: &joined.of(spot)? };
+        checks.iter_mut().try_for_each(|check| check.take(scene, &subject))?;
     }
+    let outcomes = checks.into_iter().map(|check| check.finish(scene)).collect::<io::Result<_>>()?;
+    let found = scene.found;
+    totals.steps = found.steps;
+    totals.tool_calls = found.tool_calls;
+    totals.tool_results = found.tool_results;
+    totals.trajectories = found.trajectories;
+    Ok((outcomes, totals))
 }
 
 fn look_at_all(
@@ -242,15 +257,11 @@ fn look_at_all(
     lens: &Lens<'_>,
     options: &Options,
     longest: usize,
-    seen: &mut [Seen],
+    sights: &mut Sights,
 ) -> Result<u64, AuditError> {
     let Some(path) = inputs.trajectories.clone() else { return Ok(0) };
-    let io = |source| AuditError::Io { path: path.clone(), source };
-    if !std::fs::metadata(&path).map_err(io)?.is_file() {
-        return Err(OpenError::NotAFile(path).into());
-    }
-    let file = File::open(&path).map_err(io)?;
-    let (samples, index) = (&inputs.samples, &inputs.index);
+    let file = open(&path)?;
+    let samples = &inputs.samples;
     let look = |line: u64, bytes: &[u8]| -> Result<Looked, AuditError> {
         let value = json::parse_with(bytes, Integers::AsText).map_err(|source| AuditError::NotJson {
             path: path.clone(),
@@ -259,14 +270,16 @@ fn look_at_all(
         })?;
         let shape = |message| AuditError::Shape { path: path.clone(), place: format!("line {line}"), message };
         let ids = ids_of(&value).map_err(shape)?;
-        let Some(at) = ids.iter().find_map(|id| index.get(*id).copied()) else {
+        let found = ids.iter().find_map(|id| samples.find(id).transpose());
+        let Some((at, sample)) = found.transpose().map_err(AuditError::Scratch)? else {
             return Err(AuditError::UnknownTask { path: path.clone(), line, id: excerpt(ids[0], 80) });
         };
         let trace = Trace::of(&value).map_err(shape)?;
-        Ok(look_through(lens, at, &samples[at], line, &trace))
+        Ok(look_through(lens, at, &sample, line, &trace))
     };
     let found = &mut inputs.found;
-    let walked = walk(file, longest, options.workers, look, |looked| found.take(looked, seen));
+    let take = |looked| found.take(looked, sights).map_err(AuditError::Scratch);
+    let walked = walk(file, longest, options.workers, look, take);
     let (digest, bytes) = walked.map_err(|stopped| stopped_at(&path, stopped))?;
     let name = if lens.origin == Origin::Own { names::TRAJECTORIES } else { "trajectories" };
     inputs.note_file(name, &digest, bytes);

@@ -40,6 +40,8 @@ pub enum AuditError {
     Validate(#[from] ValidateError),
     #[error("the report has no canonical form")]
     Encode(#[from] EncodeError),
+    #[error("cannot keep what was read in a scratch file")]
+    Scratch(#[source] io::Error),
     #[error("a part of the audit panicked; this is a bug in Proofmark")]
     Panicked,
 }
@@ -54,6 +56,9 @@ impl AuditError {
                 "results are one JSON object with `results`, a list, or JSON lines; trajectories are JSON lines".into(),
             ),
             Self::UnknownTask { .. } => Some("give the trajectories of these results and no others".into()),
+            Self::Scratch(_) => {
+                Some("`TMPDIR` names the folder for scratch files; it needs about as much room as the results".into())
+            }
             Self::Policy { .. } => Some("for example `severities: {AUD-9: critical}`".into()),
             _ => None,
         }

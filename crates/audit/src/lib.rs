@@ -5,6 +5,8 @@
 //!
 //! - [`audit`] from files to a report; [`input`] the readers; [`sample`] what they give; [`walk`] long files on several
 //!   threads.
+//! - [`samples`] all of them, and [`shelf`], where things wait that are too many for memory: an audit takes no more of it for
+//!   a million samples than for a thousand.
 //! - [`trace`] one trajectory; [`seen`] what is found in it; [`look`] pure functions on texts: leaked answers, forbidden
 //!   places, pleas to the grader.
 //! - [`rule`] how answers are scored; [`credit`] whether a mark follows from its answer.
@@ -22,7 +24,9 @@ pub mod policy;
 mod report;
 pub mod rule;
 pub mod sample;
+pub mod samples;
 pub mod seen;
+pub mod shelf;
 pub mod trace;
 pub mod walk;
 

@@ -6,18 +6,19 @@ use proofmark_artefact::audit::{
     AUDIT_SCHEMA, Attestation, CheckReport, CheckStatus, InputFile, Overridden, Report, Severity, ThreatModel, Totals,
 };
 
-use crate::checks::{CHECKS, Check, Outcome, Scene};
+use crate::checks::{CHECKS, Check, Outcome};
 use crate::policy::Policy;
 
-/// Runs every check and says what they come to.
+/// Says what the outcomes of all checks come to.
 pub(crate) fn report(
-    scene: &Scene<'_>,
+    outcomes: Vec<Outcome>,
     policy: &Policy,
     audited_at: Option<String>,
     inputs: BTreeMap<String, InputFile>,
     totals: Totals,
 ) -> Report {
-    let checks: Vec<CheckReport> = CHECKS.iter().map(|check| judge(check, (check.run)(scene), policy)).collect();
+    let checks: Vec<CheckReport> =
+        CHECKS.iter().zip(outcomes).map(|(check, outcome)| judge(check, outcome, policy)).collect();
     Report {
         attestation: attest(&checks),
         audited_at,

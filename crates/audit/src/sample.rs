@@ -2,9 +2,10 @@
 
 use proofmark_artefact::manifest::ModelEntry;
 use proofmark_canon::{Digest, Value};
+use serde::{Deserialize, Serialize};
 
 /// One result: what was asked, answered and marked.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// What evidence calls it: the task id, or the key in a run of ours.
     pub id: String,
@@ -12,10 +13,13 @@ pub struct Sample {
     pub item: String,
     /// Which of [`Facts::tasks`] it belongs to.
     pub task: usize,
+    /// Which of the conditions of a run of ours.
+    pub condition: usize,
     /// The question's own text; empty when it is not known.
     pub question: String,
     pub choices: Vec<String>,
     /// Null when it is not known.
+    #[serde(with = "as_text")]
     pub gold: Value,
     pub answer: Option<String>,
     pub mark: Mark,
@@ -45,7 +49,7 @@ pub struct Sample {
 }
 
 /// What the results say of an answer.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mark {
     Correct,
     Wrong,
@@ -102,6 +106,8 @@ pub struct Facts {
     pub declared_model: Option<String>,
     /// Answers to one item are drawn anew for every sample.
     pub is_stochastic: bool,
+    /// Whether results of others name their requests.
+    pub has_request_ids: bool,
     /// What the results contradict already, found while they were read.
     pub contradictions: Vec<Contradiction>,
     /// Those beyond the ones that are kept.
@@ -192,4 +198,46 @@ pub struct Requests {
     pub odd: Vec<Contradiction>,
     /// Odd ones beyond those that are kept.
     pub odd_omitted: u64,
+}
+
+/// A value of any shape as JSON, where bytes do not say what they are.
+pub(crate) mod as_text {
+    use proofmark_canon::Value;
+    use proofmark_canon::json::{self, Integers};
+    use serde::{Deserialize as _, Deserializer, Serializer, de};
+
+    pub(crate) fn serialize<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&value.to_canonical())
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+        let bytes = <&[u8]>::deserialize(deserializer)?;
+        json::parse_with(bytes, Integers::AsText).map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shelf::{decode, encode};
+
+    #[test]
+    fn a_sample_comes_back_from_its_bytes() {
+        let gold = proofmark_canon::json::parse(br#"["a",1.5,{"b":null}]"#).unwrap();
+        let sample = Sample {
+            id: "t".into(),
+            gold,
+            mark: Mark::Malformed("`x`".into()),
+            turns: Some(u64::MAX),
+            latency_ms: Some(-0.5),
+            looked: vec![Digest::of(b"m")],
+            not_counts: vec!["y".into()],
+            answer: Some(String::new()),
+            ..Sample::default()
+        };
+        let mut bytes = Vec::new();
+        let back: Sample = decode(encode(&sample, &mut bytes).unwrap()).unwrap();
+        assert_eq!(back, sample);
+        assert_eq!(decode::<Sample>(encode(&Sample::default(), &mut bytes).unwrap()).unwrap(), Sample::default());
+    }
 }

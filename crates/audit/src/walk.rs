@@ -45,7 +45,7 @@ pub fn walk<R, T, E>(
     longest: usize,
     workers: NonZeroUsize,
     look: impl Fn(u64, &[u8]) -> Result<T, E> + Sync,
-    mut take: impl FnMut(T),
+    mut take: impl FnMut(T) -> Result<(), E>,
 ) -> Result<(Digest, u64), Stopped<E>>
 where
     R: Read + Send,
@@ -118,7 +118,7 @@ fn look_at<T, E>(batch: &Batch, look: &(impl Fn(u64, &[u8]) -> Result<T, E> + Sy
 fn gather<T, E>(
     found: &Receiver<Batched<T, E>>,
     permits: &Receiver<()>,
-    take: &mut impl FnMut(T),
+    take: &mut impl FnMut(T) -> Result<(), E>,
 ) -> Result<(), Stopped<E>> {
     let mut waiting = BTreeMap::new();
     let mut expected = 0;
@@ -131,7 +131,7 @@ fn gather<T, E>(
                 Failed::Look(error) => Stopped::Look(error),
                 Failed::Panicked => Stopped::Panicked,
             })?;
-            all.into_iter().for_each(&mut *take);
+            all.into_iter().try_for_each(&mut *take).map_err(Stopped::Look)?;
             let _ = permits.try_recv();
         }
     }
@@ -192,7 +192,10 @@ mod tests {
         let mut taken = Vec::new();
         let look = |number: u64, line: &[u8]| if line == b"bad" { Err(number) } else { Ok((number, line.len())) };
         let workers = NonZeroUsize::new(workers).unwrap();
-        let digest = walk(text.as_bytes(), longest, workers, look, |found| taken.push(found));
+        let digest = walk(text.as_bytes(), longest, workers, look, |found| {
+            taken.push(found);
+            if found.1 == 77_777 { Err(found.0) } else { Ok(()) }
+        });
         match digest {
             Ok(digest) => Ok((taken, digest)),
             Err(Stopped::Look(number)) => Err(format!("look {number}")),
@@ -227,6 +230,8 @@ mod tests {
         for workers in 1..4 {
             assert_eq!(all(&text, 1 << 20, workers), Err("look 5".into()));
             assert_eq!(all(&format!("bad\n{}\n", "z".repeat(4_000)), 3_000, workers), Err("look 1".into()));
+            let refused = format!("ok\n{}\n{filler}\n{filler}\n{filler}\n{filler}\n", "z".repeat(77_777));
+            assert_eq!(all(&refused, 1 << 20, workers), Err("look 2".into()), "whoever takes may stop the walk");
             let long = format!("ok\n{}\nbad\n", "z".repeat(4_000));
             assert_eq!(all(&long, 3_000, workers), Err("line 2 is longer than 3000 bytes".into()));
         }

@@ -101,7 +101,10 @@ pub fn provider_variables() -> Vec<(String, String)> {
             "Proxies, as everywhere. This machine itself is never asked through one.",
         ),
         ("SSL_CERT_FILE, SSL_CERT_DIR", "Certificates to trust instead of the system's."),
-        ("TMPDIR", "Where programs of `command:` models get their working directories. Default: `/tmp`."),
+        (
+            "TMPDIR",
+            "Where programs of `command:` models get their working directories, and where what is too much for memory waits. Default: `/tmp`.",
+        ),
     ] {
         all.push((name.to_owned(), help.to_owned()));
     }

@@ -144,6 +144,21 @@ pub struct Running {
 }
 
 impl Running {
+    /// Waits for the end, and returns the most memory that the program had, in KiB.
+    pub fn wait_with_memory(self) -> (Ran, u64) {
+        let status = format!("/proc/{}/status", self.id());
+        let of = |text: String| -> Option<u64> {
+            text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().trim_end_matches(" kB").parse().ok())
+        };
+        let mut most = 0;
+        // A program that has ended has no memory any more.
+        while let Some(now) = std::fs::read_to_string(&status).ok().and_then(of) {
+            most = most.max(now);
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        (self.wait(), most)
+    }
+
     /// Waits for the end.
     pub fn wait(mut self) -> Ran {
         let deadline = Instant::now() + PATIENCE;

@@ -39,7 +39,8 @@ pub fn mark(bytes: &[u8]) -> [u8; MARK] {
 /// Collects marks and their places.
 pub struct Duplicates(Sorter<ENTRY>);
 
-const MARK: usize = 16;
+/// Bytes of a mark.
+pub const MARK: usize = 16;
 /// The mark, the file and the number, so that entries sort by content and then by place.
 const ENTRY: usize = MARK + 4 + 8;
 

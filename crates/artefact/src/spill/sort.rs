@@ -94,6 +94,11 @@ impl<const N: usize> Sorted<N> {
         Ok(walk)
     }
 
+    /// The entries, if none of them is on disk.
+    pub(super) fn as_memory(&self) -> Option<&[[u8; N]]> {
+        self.runs.is_empty().then_some(&self.memory)
+    }
+
     /// The only walk.
     pub fn into_walk(self) -> io::Result<Walk<N>> {
         Arc::new(self).walk()

@@ -1,43 +1,59 @@
 //! AUD-5: credit for degenerate answers, and gold answers that the scorer cannot tell from others.
 
-use std::collections::BTreeMap;
+use std::io;
 
 use proofmark_artefact::audit::{Evidence, Severity};
+use proofmark_artefact::spill::{Spot, mark};
 use proofmark_artefact::suite::gaia::final_answer;
 use proofmark_artefact::text::excerpt;
 
-use super::{Outcome, Scene};
+use super::groups::Groups;
+use super::{Checking, Outcome, Scene, Subject};
 use crate::credit::{Credit, is_degenerate};
-use crate::kept::{Kept, finding, finding_of_all};
+use crate::kept::{Kept, MAX_EVIDENCE, finding, finding_of_all};
 use crate::rule::Rule;
 use crate::sample::Sample;
+use crate::shelf::Earliest;
 
 /// Answers that have nothing to do with each other or with any question.
 const UNRELATED: [&str; 3] = ["qzxv wjkp", "-7919.25", "lorem; ipsum, 3, dolor"];
 
-pub(super) fn run(scene: &Scene<'_>) -> Outcome {
-    let mut outcome = Outcome::default();
-    let mut forms: BTreeMap<(usize, String), &Sample> = BTreeMap::new();
-    let mut unscorable: Option<String> = None;
-    for (sample, credit, _) in scene.all().filter(|(sample, ..)| sample.has_gold()) {
+#[derive(Default)]
+pub(super) struct Collision {
+    outcome: Outcome,
+    /// By letters and digits of a gold answer, the mark of its signs.
+    forms: Groups<32>,
+    unscorable: Option<String>,
+}
+
+impl Checking for Collision {
+    fn take(&mut self, scene: &Scene<'_>, subject: &Subject<'_>) -> io::Result<()> {
+        let sample = subject.sample;
+        if !sample.has_gold() {
+            return Ok(());
+        }
+        let outcome = &mut self.outcome;
         outcome.coverage.of += 1;
-        let Some(rule) = scene.rule(sample) else { continue };
+        let Some(rule) = scene.rule(sample) else { return Ok(()) };
         match rule.passes(sample, UNRELATED[0]) {
             Ok(_) => outcome.coverage.seen += 1,
             Err(why) => {
-                unscorable.get_or_insert(why);
+                self.unscorable.get_or_insert(why);
             }
         }
-        outcome.kept.extend(of_credit(scene, sample, credit));
+        outcome.kept.extend(of_credit(scene, sample, subject.credit));
         outcome.kept.extend(of_gold(scene, sample, rule));
-        if rule.is_gaia {
-            twins(scene, sample, &mut forms, &mut outcome.kept);
+        if rule.is_gaia { note_forms(sample, subject.spot, &mut self.forms) } else { Ok(()) }
+    }
+
+    fn finish(self: Box<Self>, scene: &Scene<'_>) -> io::Result<Outcome> {
+        let Self { mut outcome, forms, unscorable } = *self;
+        twins(scene, forms, &mut outcome.kept)?;
+        if let Some(why) = unscorable.filter(|_| !outcome.coverage.is_whole()) {
+            outcome.gaps.push(format!("the scorer cannot be tried: {}", excerpt(&why, 160)));
         }
+        Ok(outcome)
     }
-    if let Some(why) = unscorable.filter(|_| !outcome.coverage.is_whole()) {
-        outcome.gaps.push(format!("the scorer cannot be tried: {}", excerpt(&why, 160)));
-    }
-    outcome
 }
 
 /// What the credit was given for.
@@ -80,30 +96,40 @@ fn of_gold(scene: &Scene<'_>, sample: &Sample, rule: &Rule) -> Option<Evidence> 
     Some(evidence)
 }
 
-/// Two different gold answers that are one for the scorer.
-fn twins<'s>(
-    scene: &Scene<'_>,
-    sample: &'s Sample,
-    forms: &mut BTreeMap<(usize, String), &'s Sample>,
-    kept: &mut Kept,
-) {
+/// Notes the gold answers of which the scorer does not see all.
+fn note_forms(sample: &Sample, spot: Spot, forms: &mut Groups<32>) -> io::Result<()> {
     for gold in sample.golds() {
-        if signs(&gold).is_empty() {
-            continue;
-        }
-        let bare: String = gold.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-        let other = forms.entry((sample.task, bare)).or_insert(sample);
-        if other.golds().iter().any(|other| signs(other) != signs(&gold)) {
-            let message = format!(
-                "the scorer cannot tell the gold answers of `{}` and `{}` apart",
-                excerpt(&other.id, 60),
-                excerpt(&sample.id, 60)
-            );
-            let mut evidence = finding_of_all(Severity::Warn, "golds_collide", message);
-            evidence.gold = scene.reveal.gold(sample);
-            kept.push(evidence);
+        let signs = signs(&gold);
+        if !signs.is_empty() {
+            let bare: String = gold.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+            let group = [&sample.task.to_be_bytes(), bare.as_bytes()].concat();
+            forms.push(&group, spot, &mark(signs.as_bytes())[..8])?;
         }
     }
+    Ok(())
+}
+
+/// Different gold answers of two samples that are one for the scorer.
+fn twins(scene: &Scene<'_>, forms: Groups<32>, kept: &mut Kept) -> io::Result<()> {
+    let (mut pairs, mut total) = (Earliest::new(MAX_EVIDENCE), 0);
+    forms.each(|first, this| {
+        if first.spot() != this.spot() && first.note() != this.note() {
+            total += 1;
+            pairs.push((this.spot(), first.spot()));
+        }
+    })?;
+    let mut shown = 0;
+    for (this, first) in pairs {
+        let (sample, other) = (scene.samples.get(this)?, scene.samples.get(first)?);
+        let (one, two) = (excerpt(&other.id, 60), excerpt(&sample.id, 60));
+        let message = format!("the scorer cannot tell the gold answers of `{one}` and `{two}` apart");
+        let mut evidence = finding_of_all(Severity::Warn, "golds_collide", message);
+        evidence.gold = scene.reveal.gold(&sample);
+        kept.push(evidence);
+        shown += 1;
+    }
+    kept.omit(total - shown);
+    Ok(())
 }
 
 fn is_gold_itself(sample: &Sample, answer: &str) -> bool {
@@ -134,7 +160,10 @@ fn signs(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proofmark_canon::Value;
+
     use super::*;
+    use crate::sample::Facts;
 
     #[test]
     fn signs_that_carry_meaning_are_told_from_punctuation() {
@@ -162,7 +191,7 @@ mod tests {
 
     #[test]
     fn credit_for_nothing_and_golds_that_accept_anything_are_found() {
-        use super::super::testing::{credited, findings, scene_of};
+        use super::super::testing::{credited, findings, outcome_of};
         for (answer, gold, want) in [
             ("Paris", "Paris", vec![]),
             ("yes", "yes", vec![]),
@@ -174,19 +203,22 @@ mod tests {
             ("!", "?!", vec!["degenerate_credit", "gold_accepts_anything"]),
             ("banana", "Paris", vec![]),
         ] {
-            scene_of(&[credited("t", answer, gold)], &[], &crate::sample::Facts::default(), |scene| {
-                let names: Vec<&str> = findings(run(scene)).into_iter().map(|(name, _)| name).collect();
-                assert_eq!(names, want, "{answer} for {gold}");
-            });
+            let outcome = outcome_of::<Collision>(&[credited("t", answer, gold)], &[], &Facts::default());
+            let names: Vec<&str> = findings(outcome).into_iter().map(|(name, _)| name).collect();
+            assert_eq!(names, want, "{answer} for {gold}");
         }
     }
 
     #[test]
     fn two_golds_that_are_one_for_the_scorer_are_found() {
-        use super::super::testing::{credited, findings, scene_of};
+        use super::super::testing::{credited, findings, outcome_of};
         let samples = [credited("a", "C++", "C++"), credited("b", "C#", "C#"), credited("c", "D", "D")];
-        scene_of(&samples, &[], &crate::sample::Facts::default(), |scene| {
-            assert_eq!(findings(run(scene)), [("golds_collide", Severity::Warn)]);
-        });
+        let outcome = outcome_of::<Collision>(&samples, &[], &Facts::default());
+        assert_eq!(findings(outcome), [("golds_collide", Severity::Warn)]);
+        // The same gold twice is one, and several golds of one sample are what its dataset accepts.
+        let either = Sample { gold: Value::from(vec![Value::from("C++"), "C#".into()]), ..credited("a", "C++", "") };
+        for samples in [[credited("a", "C++", "C++"), credited("b", "C++", "C++")], [either, credited("c", "D", "D")]] {
+            assert_eq!(findings(outcome_of::<Collision>(&samples, &[], &Facts::default())), []);
+        }
     }
 }

@@ -1,15 +1,17 @@
 //! AUD-10: answers that look as if no model had been asked for them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::io;
 
 use proofmark_artefact::answerer::{Answerer, answerer};
 use proofmark_artefact::audit::{Coverage, Evidence, Severity};
+use proofmark_artefact::spill::{Spot, mark};
 use proofmark_artefact::text::excerpt;
-use proofmark_canon::Digest;
 
-use super::{Outcome, Scene};
-use crate::kept::finding;
+use super::groups::Groups;
+use super::{Checking, Outcome, Scene, Subject};
+use crate::kept::{Kept, MAX_EVIDENCE, finding};
 use crate::sample::{Facts, Origin, Sample};
+use crate::shelf::Earliest;
 use crate::trace::Times;
 
 /// Tokens a second that no provider delivers for one answer.
@@ -19,22 +21,82 @@ const RATED_TOKENS: u64 = 64;
 /// Two answers of this length are not the same by chance.
 const LONG: usize = 200;
 
-pub(super) fn run(scene: &Scene<'_>) -> Outcome {
-    let mut outcome = match scene.facts.origin {
-        Origin::Own => own(scene),
-        Origin::Foreign => foreign(scene),
-    };
-    repeated_answers(scene, &mut outcome);
-    outcome
+#[derive(Default)]
+pub(super) struct Fabrication {
+    samples: u64,
+    /// Those of others that have a latency with tokens, or a request id.
+    timed: u64,
+    kept: Kept,
+    /// Request ids of others.
+    ids: Groups<24>,
+    /// By item of a stochastic model, what is the same of answers that are the same: nothing where they are short.
+    answers: Groups<41>,
+}
+
+impl Checking for Fabrication {
+    fn take(&mut self, scene: &Scene<'_>, subject: &Subject<'_>) -> io::Result<()> {
+        self.samples += 1;
+        match scene.facts.origin {
+            Origin::Own if scene.facts.requests.is_some() => self.kept.extend(odd_rate(subject.sample)),
+            Origin::Own => {}
+            Origin::Foreign => self.foreign(scene, subject)?,
+        }
+        if scene.facts.is_stochastic {
+            let (sample, answer) = (subject.sample, subject.sample.answer.as_deref().unwrap_or_default());
+            let is_long = answer.len() >= LONG;
+            let note = if is_long { [&[1], &mark(answer.as_bytes())[..]].concat() } else { Vec::new() };
+            // The key without the number of the sample.
+            let item = sample.id.rsplit_once('/').map_or(sample.id.as_str(), |(item, _)| item);
+            self.answers.push(item.as_bytes(), subject.spot, &note)?;
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, scene: &Scene<'_>) -> io::Result<Outcome> {
+        let mut outcome = match scene.facts.origin {
+            Origin::Own => own(scene, self.samples),
+            Origin::Foreign => foreign(scene, self.samples, self.timed),
+        };
+        outcome.kept.append(self.kept);
+        repeated_ids(scene, self.ids, &mut outcome.kept)?;
+        repeated_answers(scene, self.answers, &mut outcome.kept)?;
+        Ok(outcome)
+    }
+}
+
+impl Fabrication {
+    fn foreign(&mut self, scene: &Scene<'_>, subject: &Subject<'_>) -> io::Result<()> {
+        let Subject { sample, seen, spot, .. } = subject;
+        let is_timed = sample.latency_ms.is_some() && sample.output_tokens.is_some();
+        self.timed += u64::from(is_timed || sample.request_id.is_some());
+        self.kept.extend(
+            sample.not_counts.iter().chain(&sample.not_latency).map(|words| {
+                finding(Severity::Warn, "not_a_number", sample, format!("{words}, which no provider gives"))
+            }),
+        );
+        // One who keeps ids keeps them of every answer.
+        let is_answered = sample.answer.as_ref().is_some_and(|answer| !answer.is_empty());
+        if scene.facts.has_request_ids && is_answered && sample.request_id.is_none() {
+            let message = "it has no request id, although others have";
+            self.kept.push(finding(Severity::Warn, "missing_request_id", sample, message));
+        }
+        self.kept.extend(odd_times(sample, &seen.times, scene.facts, scene.usual_moment));
+        self.kept.extend(odd_rate(sample));
+        self.kept.extend(other_model(sample, scene.facts.declared_model.as_deref()));
+        match &sample.request_id {
+            Some(id) => self.ids.push(id.as_bytes(), *spot, &[]),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Telemetry says how a run of ours came by its answers.
-fn own(scene: &Scene<'_>) -> Outcome {
+fn own(scene: &Scene<'_>, samples: u64) -> Outcome {
     let mut outcome = Outcome::default();
     let is_live = scene.facts.models.iter().any(|model| !matches!(model.provider.as_str(), "offline" | "command"));
     match &scene.facts.requests {
         None if is_live => {
-            outcome.coverage.of = scene.samples.len() as u64;
+            outcome.coverage.of = samples;
             outcome.gaps.push("there is no telemetry of requests".to_owned());
         }
         None => {}
@@ -53,57 +115,40 @@ fn own(scene: &Scene<'_>) -> Outcome {
                 severity: Severity::Warn,
             }));
             outcome.kept.omit(requests.odd_omitted);
-            outcome.kept.extend(scene.samples.iter().filter_map(odd_rate));
         }
     }
     outcome
 }
 
-fn foreign(scene: &Scene<'_>) -> Outcome {
-    let mut outcome = Outcome::default();
-    let mut ids: HashMap<&str, &Sample> = HashMap::new();
-    // One who keeps ids keeps them of every answer.
-    let has_ids = scene.samples.iter().any(|sample| sample.request_id.is_some());
-    let usual = usual_moment(scene);
-    for (sample, _, seen) in scene.all() {
-        outcome.coverage.of += 1;
-        let is_timed = sample.latency_ms.is_some() && sample.output_tokens.is_some();
-        outcome.coverage.seen += u64::from(is_timed || sample.request_id.is_some());
-        outcome.kept.extend(
-            sample.not_counts.iter().chain(&sample.not_latency).map(|words| {
-                finding(Severity::Warn, "not_a_number", sample, format!("{words}, which no provider gives"))
-            }),
-        );
-        let is_answered = sample.answer.as_ref().is_some_and(|answer| !answer.is_empty());
-        if has_ids && is_answered && sample.request_id.is_none() {
-            let message = "it has no request id, although others have";
-            outcome.kept.push(finding(Severity::Warn, "missing_request_id", sample, message));
-        }
-        outcome.kept.extend(odd_times(sample, &seen.times, scene.facts, usual));
-        outcome.kept.extend(odd_rate(sample));
-        outcome.kept.extend(other_model(sample, scene.facts.declared_model.as_deref()));
-        if let Some(id) = &sample.request_id
-            && let Some(other) = ids.insert(id, sample)
-        {
-            let message = format!("its request id is that of `{}` too", excerpt(&other.id, 60));
-            outcome.kept.push(finding(Severity::Warn, "repeated_request_id", sample, message));
-        }
-    }
-    if ids.is_empty() {
+fn foreign(scene: &Scene<'_>, of: u64, seen: u64) -> Outcome {
+    let mut outcome = Outcome { coverage: Coverage { of, seen }, ..Outcome::default() };
+    if !scene.facts.has_request_ids {
         outcome.gaps.push("request ids are not recorded".to_owned());
     }
     if !outcome.coverage.is_whole() {
-        let (seen, of) = (outcome.coverage.seen, outcome.coverage.of);
         outcome.gaps.push(format!("{} of {of} samples have neither a latency with tokens nor a request id", of - seen));
     }
     outcome
 }
 
-/// The moment in the middle of those at which trajectories begin, where there are enough to have one.
-fn usual_moment(scene: &Scene<'_>) -> Option<i64> {
-    let mut all: Vec<i64> = scene.seen.iter().filter_map(|seen| seen.times.first).collect();
-    all.sort_unstable();
-    (all.len() >= 3).then(|| all[all.len() / 2])
+/// Request ids that stand at several results.
+fn repeated_ids(scene: &Scene<'_>, ids: Groups<24>, kept: &mut Kept) -> io::Result<()> {
+    let (mut pairs, mut total) = (Earliest::new(MAX_EVIDENCE), 0);
+    ids.each(|first, this| {
+        if first != this {
+            total += 1;
+            pairs.push((this.spot(), first.spot()));
+        }
+    })?;
+    let mut shown = 0;
+    for (this, first) in pairs {
+        let other = scene.samples.get(first)?.id;
+        let message = format!("its request id is that of `{}` too", excerpt(&other, 60));
+        kept.push(finding(Severity::Warn, "repeated_request_id", &scene.samples.get(this)?, message));
+        shown += 1;
+    }
+    kept.omit(total - shown);
+    Ok(())
 }
 
 /// Moments that do not fit each other. There is no clock: only what the files themselves and `--audited-at` say.
@@ -150,25 +195,33 @@ fn other_model(sample: &Sample, declared: Option<&str>) -> Option<Evidence> {
     (!is_same).then(|| finding(Severity::Warn, "other_model", sample, message))
 }
 
-/// A model that is drawn from anew does not give the same long answer every time.
-fn repeated_answers(scene: &Scene<'_>, outcome: &mut Outcome) {
-    if !scene.facts.is_stochastic {
-        return;
-    }
-    let mut items: BTreeMap<&str, (&Sample, u32, bool, Option<Digest>)> = BTreeMap::new();
-    for (sample, ..) in scene.all() {
-        let answer = sample.answer.as_deref().unwrap_or_default();
-        let digest = (answer.len() >= LONG).then(|| Digest::of(answer.as_bytes()));
-        // The key without the number of the sample.
-        let item = sample.id.rsplit_once('/').map_or(sample.id.as_str(), |(item, _)| item);
-        let entry = items.entry(item).or_insert((sample, 0, true, digest));
-        entry.1 += 1;
-        entry.2 &= digest.is_some() && entry.3 == digest;
-    }
-    for (sample, count, _, _) in items.into_values().filter(|(_, count, same, _)| *same && *count > 1) {
+/// A stochastic model that gives the same long answer to every sample of an item was asked once.
+fn repeated_answers(scene: &Scene<'_>, answers: Groups<41>, kept: &mut Kept) -> io::Result<()> {
+    let (mut items, mut total) = (Earliest::new(MAX_EVIDENCE), 0);
+    let mut group: Option<(Spot, u64, bool)> = None;
+    let mut close = |group: Option<(Spot, u64, bool)>| {
+        if let Some((spot, count, true)) = group.filter(|(_, count, _)| *count > 1) {
+            total += 1;
+            items.push((spot, count));
+        }
+    };
+    answers.each(|first, this| {
+        if first == this {
+            close(group.replace((this.spot(), 1, this.note()[0] == 1)));
+        } else if let Some((_, count, is_same)) = &mut group {
+            *count += 1;
+            *is_same &= first.note() == this.note();
+        }
+    })?;
+    close(group);
+    let mut shown = 0;
+    for (spot, count) in items {
         let message = format!("{count} samples of a stochastic model have the same long answer");
-        outcome.kept.push(finding(Severity::Warn, "identical_outputs", sample, message));
+        kept.push(finding(Severity::Warn, "identical_outputs", &scene.samples.get(spot)?, message));
+        shown += 1;
     }
+    kept.omit(total - shown);
+    Ok(())
 }
 
 #[cfg(test)]
@@ -229,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_stochastic_model_does_not_say_the_same_at_length_every_time() {
-        use super::super::testing::{credited, findings, scene_of};
+        use super::super::testing::{credited, findings, outcome_of};
         let long = "a long answer ".repeat(20);
         let samples = |second: &str| [credited("t/a/m/c/0", &long, "x"), credited("t/a/m/c/1", second, "x")];
         let other = format!("{long}!");
@@ -240,33 +293,28 @@ mod tests {
             ("short", true, &[]),
         ] {
             let facts = crate::sample::Facts { origin: Origin::Own, is_stochastic, ..Default::default() };
-            scene_of(&samples(second), &[], &facts, |scene| assert_eq!(findings(run(scene)), want));
+            assert_eq!(findings(outcome_of::<Fabrication>(&samples(second), &[], &facts)), want);
         }
     }
 
     #[test]
     fn a_request_id_that_stands_twice_is_found_and_one_that_is_missing_is_said() {
-        use super::super::testing::{findings, scene_of};
+        use super::super::testing::{findings, outcome_of};
         let sample = |id: &str, request: Option<&str>| Sample {
             id: id.into(),
             request_id: request.map(str::to_owned),
             ..Sample::default()
         };
-        let facts = crate::sample::Facts::default();
-        scene_of(&[sample("a", Some("r")), sample("b", Some("r"))], &[], &facts, |scene| {
-            assert_eq!(findings(run(scene)), [("repeated_request_id", Severity::Warn)]);
-        });
-        scene_of(&[sample("a", Some("r")), sample("b", None)], &[], &facts, |scene| {
-            let outcome = run(scene);
-            assert_eq!((outcome.coverage.seen, outcome.coverage.of, outcome.gaps.len()), (1, 2, 1));
-        });
+        let facts = Facts { has_request_ids: true, ..Facts::default() };
+        let look = |samples: &[Sample], facts: &Facts| outcome_of::<Fabrication>(samples, &[], facts);
+        let outcome = look(&[sample("a", Some("r")), sample("b", Some("r"))], &facts);
+        assert_eq!(findings(outcome), [("repeated_request_id", Severity::Warn)]);
+        let outcome = look(&[sample("a", Some("r")), sample("b", None)], &facts);
+        assert_eq!((outcome.coverage.seen, outcome.coverage.of, outcome.gaps.len()), (1, 2, 1));
         // Where there is no answer there was no request.
         let answered = |id: &str, request| Sample { answer: Some("x".into()), ..sample(id, request) };
-        scene_of(&[answered("a", Some("r")), answered("b", None), sample("c", None)], &[], &facts, |scene| {
-            assert_eq!(findings(run(scene)), [("missing_request_id", Severity::Warn)]);
-        });
-        scene_of(&[answered("a", None), answered("b", None)], &[], &facts, |scene| {
-            assert_eq!(findings(run(scene)), [])
-        });
+        let outcome = look(&[answered("a", Some("r")), answered("b", None), sample("c", None)], &facts);
+        assert_eq!(findings(outcome), [("missing_request_id", Severity::Warn)]);
+        assert_eq!(findings(look(&[answered("a", None), answered("b", None)], &Facts::default())), []);
     }
 }

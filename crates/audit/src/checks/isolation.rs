@@ -1,48 +1,64 @@
 //! AUD-4: tool calls that touch grader, judge cache, gold, run directory, ledger or keys.
 
+use std::io;
+
 use proofmark_artefact::audit::Severity;
 use proofmark_artefact::text::excerpt;
 
-use super::{Outcome, Scene};
+use super::{Checking, Outcome, Scene, Sighted, Subject};
 use crate::credit::Credit;
 use crate::kept::finding_of_all;
-use crate::sample::{Origin, Sample};
-use crate::seen::{ISOLATION, Seen, Sight};
+use crate::sample::Origin;
+use crate::seen::{ISOLATION, Sight};
 
-pub(super) fn run(scene: &Scene<'_>) -> Outcome {
-    // Also samples without credit: what one of them does to a grader counts for all.
-    // A program that nothing confined may have touched anything, whatever its call says.
-    let is_confined =
-        |sample: &Sample| scene.facts.tasks.get(sample.task).is_none_or(|task| task.unconfined.is_empty());
-    let sight = |sample: &Sample, seen: &Seen| if is_confined(sample) { seen.isolation } else { Sight::Part };
-    let mut outcome = scene.coverage_of(ISOLATION, |_, credit| *credit != Credit::Degenerate, sight);
-    let unconfined = scene.facts.tasks.iter().filter(|task| !task.unconfined.is_empty());
-    outcome.gaps.extend(unconfined.map(|task| {
-        format!("the tools of task `{}` ran without a sandbox: {}", excerpt(&task.id, 60), task.unconfined.join(", "))
-    }));
-    outcome.kept.append(scene.found.touches.clone());
-    match &scene.facts.integrity_events {
-        None if scene.facts.origin == Origin::Own => {
-            outcome.coverage.seen = 0;
-            outcome.gaps.push("the run has no witness, which would say whether the judge cache was intact".to_owned());
+#[derive(Default)]
+pub(super) struct Isolation(Sighted);
+
+impl Checking for Isolation {
+    fn take(&mut self, scene: &Scene<'_>, subject: &Subject<'_>) -> io::Result<()> {
+        // Also samples without credit: what one of them does to a grader counts for all.
+        if *subject.credit != Credit::Degenerate {
+            // A program that nothing confined may have touched anything, whatever its call says.
+            let task = scene.facts.tasks.get(subject.sample.task);
+            let is_confined = task.is_none_or(|task| task.unconfined.is_empty());
+            self.0.take(subject.seen, if is_confined { subject.seen.isolation } else { Sight::Part });
         }
-        None => outcome.gaps.push("nobody says whether the judge cache was what it should be".to_owned()),
-        Some(events) => outcome.kept.extend(events.iter().map(|event| {
-            let message =
-                format!("an entry of the judge cache was not what it should be: {}", excerpt(&event.to_string(), 160));
-            finding_of_all(Severity::Critical, "judge_cache_integrity_event", message)
-        })),
+        Ok(())
     }
-    outcome
+
+    fn finish(self: Box<Self>, scene: &Scene<'_>) -> io::Result<Outcome> {
+        let mut outcome = self.0.finish(ISOLATION, scene.found);
+        let unconfined = scene.facts.tasks.iter().filter(|task| !task.unconfined.is_empty());
+        outcome.gaps.extend(unconfined.map(|task| {
+            let (id, tools) = (excerpt(&task.id, 60), task.unconfined.join(", "));
+            format!("the tools of task `{id}` ran without a sandbox: {tools}")
+        }));
+        outcome.kept.append(scene.found.touches.clone());
+        match &scene.facts.integrity_events {
+            None if scene.facts.origin == Origin::Own => {
+                outcome.coverage.seen = 0;
+                let gap = "the run has no witness, which would say whether the judge cache was intact";
+                outcome.gaps.push(gap.to_owned());
+            }
+            None => outcome.gaps.push("nobody says whether the judge cache was what it should be".to_owned()),
+            Some(events) => outcome.kept.extend(events.iter().map(|event| {
+                let event = excerpt(&event.to_string(), 160);
+                let message = format!("an entry of the judge cache was not what it should be: {event}");
+                finding_of_all(Severity::Critical, "judge_cache_integrity_event", message)
+            })),
+        }
+        Ok(outcome)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use proofmark_canon::Value;
 
-    use super::super::testing::{credited, findings, scene_of};
+    use super::super::testing::{credited, findings, outcome_of};
     use super::*;
-    use crate::sample::{Facts, TaskFacts};
+    use crate::sample::{Facts, Sample, TaskFacts};
+    use crate::seen::Seen;
 
     #[test]
     fn tools_without_a_sandbox_leave_their_task_unseen() {
@@ -55,11 +71,9 @@ mod tests {
         let tasks = vec![task("open", &["bash"]), task("closed", &[])];
         let facts = Facts { origin: Origin::Own, integrity_events: Some(vec![]), tasks, ..Facts::default() };
         let other = Sample { task: 1, ..credited("u", "x", "x") };
-        scene_of(&[credited("t", "x", "x"), other], &[seen.clone(), seen], &facts, |scene| {
-            let outcome = run(scene);
-            assert_eq!((outcome.coverage.seen, outcome.coverage.of), (1, 2));
-            assert_eq!(outcome.gaps, ["the tools of task `open` ran without a sandbox: bash"]);
-        });
+        let outcome = outcome_of::<Isolation>(&[credited("t", "x", "x"), other], &[seen.clone(), seen], &facts);
+        assert_eq!((outcome.coverage.seen, outcome.coverage.of), (1, 2));
+        assert_eq!(outcome.gaps, ["the tools of task `open` ran without a sandbox: bash"]);
     }
 
     #[test]
@@ -72,11 +86,9 @@ mod tests {
             (Origin::Foreign, None, vec![], true, 1),
         ] {
             let facts = Facts { origin, integrity_events: events, ..Facts::default() };
-            scene_of(&[credited("t", "x", "x")], std::slice::from_ref(&seen), &facts, |scene| {
-                let outcome = run(scene);
-                assert_eq!((outcome.coverage.is_whole(), outcome.gaps.len()), (is_whole, gaps));
-                assert_eq!(findings(outcome), want);
-            });
+            let outcome = outcome_of::<Isolation>(&[credited("t", "x", "x")], std::slice::from_ref(&seen), &facts);
+            assert_eq!((outcome.coverage.is_whole(), outcome.gaps.len()), (is_whole, gaps));
+            assert_eq!(findings(outcome), want);
         }
     }
 }

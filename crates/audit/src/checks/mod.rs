@@ -1,10 +1,12 @@
-//! The checks, in one list. Each is a function of what was read.
+//! The checks, in one list. Each is shown every sample once, in the order of their file, and then says what it found.
 //!
 //! A check says what it found and how much it could see; what that comes to is the report's business. None of them reads
-//! a file, asks anybody, or depends on the order of a map.
+//! a file, asks anybody, or depends on the order of a map. What one has to remember of every sample goes through a sort, so
+//! that its memory does not grow with them.
 
 mod collision;
 mod fabrication;
+mod groups;
 mod isolation;
 mod leakage;
 mod no_work;
@@ -17,16 +19,19 @@ mod split;
 mod testing;
 mod voting;
 
+use std::io;
+
 use proofmark_artefact::audit::{Coverage, Severity};
 use proofmark_artefact::number::counted;
+use proofmark_artefact::spill::Spot;
 use proofmark_artefact::validate;
 use proofmark_run::rescore::Rescored;
 
 use crate::credit::Credit;
-use crate::input::gold::Gold;
 use crate::kept::{Kept, Reveal};
 use crate::rule::Rule;
 use crate::sample::{Facts, Sample};
+use crate::samples::Samples;
 use crate::seen::{Found, Seen, Sight};
 
 /// One check.
@@ -39,21 +44,35 @@ pub struct Check {
     pub about: &'static str,
     /// What must have been recorded for it.
     pub needs: &'static str,
-    pub run: fn(&Scene<'_>) -> Outcome,
+    pub begin: fn() -> Box<dyn Checking>,
 }
 
-/// Everything that a check may look at.
+/// A check under way.
+pub trait Checking {
+    /// Looks at the next sample.
+    fn take(&mut self, scene: &Scene<'_>, subject: &Subject<'_>) -> io::Result<()>;
+
+    /// Says what it found, once it has seen all samples.
+    fn finish(self: Box<Self>, scene: &Scene<'_>) -> io::Result<Outcome>;
+}
+
+/// One sample, and what is known of it.
+pub struct Subject<'a> {
+    pub spot: Spot,
+    pub sample: &'a Sample,
+    pub credit: &'a Credit,
+    pub seen: &'a Seen,
+}
+
+/// Everything else that a check may look at.
 pub struct Scene<'a> {
-    pub samples: &'a [Sample],
-    /// By sample.
-    pub credits: &'a [Credit],
-    /// By sample.
-    pub seen: &'a [Seen],
+    pub samples: &'a Samples,
     pub found: &'a Found,
     pub facts: &'a Facts,
     /// By task.
     pub rules: &'a [Rule],
-    pub gold: Option<&'a Gold>,
+    /// When trajectories of others usually begin, in milliseconds since 1970.
+    pub usual_moment: Option<i64>,
     /// What came of making every record again from the suite; `None` where there is no suite.
     pub rescored: Option<&'a Rescored>,
     /// What is wrong with the files of a run of ours.
@@ -77,7 +96,7 @@ pub const CHECKS: [Check; 11] = [
         severity: Severity::Critical,
         about: "the gold answer reached the agent from the benchmark's own data, an answer key or beside its question",
         needs: "tool results, whole or scanned whole, and gold answers",
-        run: leakage::run,
+        begin: || Box::new(leakage::Leakage::default()),
     },
     Check {
         id: "AUD-2",
@@ -85,7 +104,7 @@ pub const CHECKS: [Check; 11] = [
         severity: Severity::Critical,
         about: "credit without a model call, without output, or with counts that contradict the text",
         needs: "trajectories, turns and tokens",
-        run: no_work::run,
+        begin: || Box::new(no_work::NoWork::default()),
     },
     Check {
         id: "AUD-3",
@@ -93,7 +112,7 @@ pub const CHECKS: [Check; 11] = [
         severity: Severity::Critical,
         about: "the gold answer stands in what the agent was given, where the task itself does not show it",
         needs: "whole prompts, tool descriptions and gold answers",
-        run: oracle::run,
+        begin: || Box::new(oracle::Oracle::default()),
     },
     Check {
         id: "AUD-4",
@@ -101,7 +120,7 @@ pub const CHECKS: [Check; 11] = [
         severity: Severity::Critical,
         about: "tool calls that touch grader, judge cache, gold, run directory, ledger or keys",
         needs: "names and whole arguments of tool calls",
-        run: isolation::run,
+        begin: || Box::new(isolation::Isolation::default()),
     },
     Check {
         id: "AUD-5",
@@ -109,7 +128,7 @@ pub const CHECKS: [Check; 11] = [
         severity: Severity::Warn,
         about: "credit for degenerate answers, and gold answers that the scorer cannot tell from others",
         needs: "answers and gold answers",
-        run: collision::run,
+        begin: || Box::new(collision::Collision::default()),
     },
     Check {
         id: "AUD-6",
@@ -117,7 +136,7 @@ pub const CHECKS: [Check; 11] = [
         severity: Severity::Warn,
         about: "attempts that were declared against attempts that are recorded",
         needs: "the number of attempts at a task",
-        run: voting::run,
+        begin: || Box::new(voting::Voting::default()),
     },
     Check {
         id: "AUD-7",
@@ -125,7 +144,7 @@ pub const CHECKS: [Check; 11] = [
         severity: Severity::Warn,
         about: "which split and revision of the dataset was asked, and whether that is what it is said to be",
         needs: "split, revision and digest of the dataset",
-        run: split::run,
+        begin: || Box::new(split::Split::default()),
     },
     Check {
         id: "AUD-8",
@@ -133,7 +152,7 @@ pub const CHECKS: [Check; 11] = [
         severity: Severity::Critical,
         about: "marks, totals and denominators that do not follow from the answers",
         needs: "answers, gold answers and the scorer",
-        run: rescore::run,
+        begin: || Box::new(rescore::Rescore::default()),
     },
     Check {
         id: "AUD-9",
@@ -141,7 +160,7 @@ pub const CHECKS: [Check; 11] = [
         severity: Severity::Warn,
         about: "texts in answers or outputs that address the grader",
         needs: "answers; outputs of the model where they are recorded",
-        run: plea::run,
+        begin: || Box::new(plea::Pleas::default()),
     },
     Check {
         id: "AUD-10",
@@ -149,7 +168,7 @@ pub const CHECKS: [Check; 11] = [
         severity: Severity::Warn,
         about: "answers that look as if no model had been asked for them",
         needs: "request ids, latencies, tokens and the model that the provider names",
-        run: fabrication::run,
+        begin: || Box::new(fabrication::Fabrication::default()),
     },
     Check {
         id: "AUD-11",
@@ -157,45 +176,39 @@ pub const CHECKS: [Check; 11] = [
         severity: Severity::Warn,
         about: "credit that an empty, a refusing, an echoing or a constant answer would get",
         needs: "gold answers and the scorer",
-        run: null_agents::run,
+        begin: || Box::new(null_agents::NullAgents::default()),
     },
 ];
 
 impl Scene<'_> {
-    /// Samples with what is known of them.
-    fn all(&self) -> impl Iterator<Item = (&Sample, &Credit, &Seen)> {
-        self.samples.iter().zip(self.credits).zip(self.seen).map(|((sample, credit), seen)| (sample, credit, seen))
-    }
-
-    /// Whether the given dataset is that of a task: of several tasks, only those that pin it.
-    fn is_of_gold(&self, task: usize) -> bool {
-        let tasks = &self.facts.tasks;
-        tasks.len() == 1 || tasks.get(task).and_then(|task| task.digest) == self.gold.map(|gold| gold.digest)
-    }
-
     fn rule(&self, sample: &Sample) -> Option<&Rule> {
         self.rules.get(sample.task)
     }
+}
 
-    /// How many of the samples that are due a check of trajectories could see whole, and what was missing.
-    fn coverage_of(
-        &self,
-        check: &str,
-        is_due: impl Fn(&Sample, &Credit) -> bool,
-        sight: impl Fn(&Sample, &Seen) -> Sight,
-    ) -> Outcome {
-        let mut outcome = Outcome::default();
-        let mut without = 0u64;
-        for (sample, _, seen) in self.all().filter(|(sample, credit, _)| is_due(sample, credit)) {
-            outcome.coverage.of += 1;
-            outcome.coverage.seen += u64::from(sight(sample, seen) == Sight::All);
-            without += u64::from(seen.trajectories == 0);
-        }
+/// How many of the samples that are due a check of trajectories could see whole.
+#[derive(Default)]
+struct Sighted {
+    coverage: Coverage,
+    without: u64,
+}
+
+impl Sighted {
+    /// Takes a sample that is due.
+    fn take(&mut self, seen: &Seen, sight: Sight) {
+        self.coverage.of += 1;
+        self.coverage.seen += u64::from(sight == Sight::All);
+        self.without += u64::from(seen.trajectories == 0);
+    }
+
+    /// What a check covered, and what was missing.
+    fn finish(self, check: &str, found: &Found) -> Outcome {
+        let mut outcome = Outcome { coverage: self.coverage, ..Outcome::default() };
         if !outcome.coverage.is_whole() {
-            if without > 0 {
-                outcome.gaps.push(format!("{without} of {} samples have no trajectory", outcome.coverage.of));
+            if self.without > 0 {
+                outcome.gaps.push(format!("{} of {} samples have no trajectory", self.without, outcome.coverage.of));
             }
-            let gaps = self.found.gaps.iter().filter(|((of, _), _)| *of == check);
+            let gaps = found.gaps.iter().filter(|((of, _), _)| *of == check);
             outcome.gaps.extend(
                 gaps.map(|((_, what), count)| format!("{what} ({})", counted(*count, "trajectory", "trajectories"))),
             );

@@ -1,24 +1,38 @@
 //! AUD-2: credit for which nothing was done.
 
+use std::io;
+
 use proofmark_artefact::audit::{Evidence, Severity};
 
-use super::{Outcome, Scene};
+use super::{Checking, Outcome, Scene, Subject};
 use crate::kept::finding;
 use crate::sample::{Origin, Sample};
 use crate::seen::{Seen, is_token_count_of};
 
-pub(super) fn run(scene: &Scene<'_>) -> Outcome {
-    let mut outcome = Outcome::default();
-    let (mut without, mut uncounted, mut example) = (0u64, 0u64, None);
-    for (sample, credit, seen) in scene.all().filter(|(sample, ..)| sample.is_credited()) {
+#[derive(Default)]
+pub(super) struct NoWork {
+    outcome: Outcome,
+    without: u64,
+    uncounted: u64,
+    /// Words of the first sample whose counts are none.
+    example: Option<String>,
+}
+
+impl Checking for NoWork {
+    fn take(&mut self, scene: &Scene<'_>, subject: &Subject<'_>) -> io::Result<()> {
+        let Subject { sample, credit, seen, .. } = subject;
+        if !sample.is_credited() {
+            return Ok(());
+        }
+        let outcome = &mut self.outcome;
         if credit.is_in_question() {
             outcome.coverage.of += 1;
             let odd = sample.not_counts.first().or(seen.not_count.as_ref());
             outcome.coverage.seen += u64::from(seen.trajectories > 0 && odd.is_none());
-            without += u64::from(seen.trajectories == 0);
+            self.without += u64::from(seen.trajectories == 0);
             if let Some(words) = odd {
-                uncounted += 1;
-                example = example.or(Some(words));
+                self.uncounted += 1;
+                self.example.get_or_insert_with(|| words.clone());
             }
         }
         if let Some((name, why)) = idleness(sample, seen, scene.facts.origin) {
@@ -26,15 +40,20 @@ pub(super) fn run(scene: &Scene<'_>) -> Outcome {
         } else if scene.facts.origin == Origin::Foreign {
             outcome.kept.extend(too_many(sample, seen));
         }
+        Ok(())
     }
-    if without > 0 {
-        outcome.gaps.push(format!("{without} of {} samples have no trajectory", outcome.coverage.of));
-    }
-    if let Some(words) = example {
+
+    fn finish(self: Box<Self>, _: &Scene<'_>) -> io::Result<Outcome> {
+        let Self { mut outcome, without, uncounted, example } = *self;
         let of = outcome.coverage.of;
-        outcome.gaps.push(format!("{uncounted} of {of} samples have turns or tokens that are no counts: {words}"));
+        if without > 0 {
+            outcome.gaps.push(format!("{without} of {of} samples have no trajectory"));
+        }
+        if let Some(words) = example {
+            outcome.gaps.push(format!("{uncounted} of {of} samples have turns or tokens that are no counts: {words}"));
+        }
+        Ok(outcome)
     }
-    outcome
 }
 
 /// One call with more tokens than all of them. Some count only the last call, or leave out what a model thinks, so that it takes a

@@ -1,13 +1,16 @@
 //! AUD-11: what agents that do nothing would be credited with.
 
-use std::collections::BTreeSet;
+use std::io;
 
-use proofmark_artefact::audit::Severity;
+use proofmark_artefact::audit::{Coverage, Severity};
+use proofmark_artefact::spill::Spot;
 use proofmark_artefact::text::excerpt;
 
-use super::{Outcome, Scene};
+use super::groups::Groups;
+use super::{Checking, Outcome, Scene, Subject};
 use crate::kept::finding_of_all;
 use crate::sample::Sample;
+use crate::shelf::Earliest;
 
 /// An agent that does nothing.
 struct Null {
@@ -36,65 +39,96 @@ const NULLS: [Null; 4] = [
     Null { name: "constant", finding: "constant_agent", answer: |_| Some("yes"), guessing: 0.05 },
 ];
 
-pub(super) fn run(scene: &Scene<'_>) -> Outcome {
-    let mut outcome = Outcome::default();
-    let mut credited: [Vec<&str>; NULLS.len()] = Default::default();
-    let mut asked = BTreeSet::new();
-    let mut unscorable = None;
-    for (sample, ..) in scene.all() {
-        // An item is one question, however often it was asked.
-        if !sample.has_gold() || !asked.insert((sample.task, sample.item.as_str())) {
-            continue;
+/// How many samples a finding names.
+const EXAMPLES: usize = 3;
+
+#[derive(Default)]
+pub(super) struct NullAgents {
+    /// By item, a bit for every agent that would get credit, and one for an item that could not be scored.
+    items: Groups<25>,
+    /// The item of the sample before.
+    last: Option<(usize, String)>,
+    unscorable: Option<String>,
+}
+
+/// The bit for an item that could not be scored.
+const UNSCORED: u8 = 1 << NULLS.len();
+
+impl Checking for NullAgents {
+    fn take(&mut self, scene: &Scene<'_>, subject: &Subject<'_>) -> io::Result<()> {
+        let sample = subject.sample;
+        // An item is one question, however often it was asked; most stand beside each other.
+        let is_again = self.last.as_ref().is_some_and(|(task, item)| *task == sample.task && *item == sample.item);
+        if !sample.has_gold() || is_again {
+            return Ok(());
         }
-        outcome.coverage.of += 1;
-        let mut is_seen = true;
-        for (null, credited) in NULLS.iter().zip(&mut credited) {
+        let mut bits = 0;
+        for (at, null) in NULLS.iter().enumerate() {
             let Some(answer) = (null.answer)(sample) else { continue };
             match scene.rule(sample).map(|rule| rule.passes(sample, answer)) {
-                Some(Ok(true)) => credited.push(&sample.id),
+                Some(Ok(true)) => bits |= 1 << at,
                 Some(Ok(false)) => {}
                 other => {
-                    is_seen = false;
-                    unscorable = unscorable.or(other.and_then(Result::err));
+                    bits |= UNSCORED;
+                    self.unscorable = self.unscorable.take().or(other.and_then(Result::err));
                 }
             }
         }
-        outcome.coverage.seen += u64::from(is_seen);
+        self.last = Some((sample.task, sample.item.clone()));
+        self.items.push(&[&sample.task.to_be_bytes(), sample.item.as_bytes()].concat(), subject.spot, &[bits])
     }
-    let of = outcome.coverage.of;
-    for (null, credited) in NULLS.iter().zip(&credited).filter(|(_, credited)| !credited.is_empty()) {
-        let examples: Vec<String> = credited.iter().take(3).map(|id| format!("`{}`", excerpt(id, 60))).collect();
-        let message = format!(
-            "the {} agent would get credit for {} of {of} items, such as {}",
-            null.name,
-            credited.len(),
-            examples.join(", ")
-        );
-        let is_guessing = credited.len() as f64 <= null.guessing * of as f64;
-        let severity = if is_guessing { Severity::Info } else { Severity::Warn };
-        outcome.kept.push(finding_of_all(severity, null.finding, message));
+
+    fn finish(self: Box<Self>, scene: &Scene<'_>) -> io::Result<Outcome> {
+        let mut credited: [(u64, Earliest<Spot>); NULLS.len()] = NULLS.each_ref().map(|_| (0, Earliest::new(EXAMPLES)));
+        let mut coverage = Coverage::default();
+        self.items.each(|first, this| {
+            if first != this {
+                return;
+            }
+            let bits = this.note()[0];
+            coverage.of += 1;
+            coverage.seen += u64::from(bits & UNSCORED == 0);
+            for (_, (count, examples)) in credited.iter_mut().enumerate().filter(|(at, _)| bits >> at & 1 == 1) {
+                *count += 1;
+                examples.push(this.spot());
+            }
+        })?;
+        let mut outcome = Outcome { coverage, ..Outcome::default() };
+        let of = coverage.of;
+        for (null, (count, examples)) in NULLS.iter().zip(credited).filter(|(_, (count, _))| *count > 0) {
+            let examples: Vec<String> = examples
+                .into_iter()
+                .map(|spot| Ok(format!("`{}`", excerpt(&scene.samples.get(spot)?.id, 60))))
+                .collect::<io::Result<_>>()?;
+            let message = format!(
+                "the {} agent would get credit for {count} of {of} items, such as {}",
+                null.name,
+                examples.join(", ")
+            );
+            let is_guessing = count as f64 <= null.guessing * of as f64;
+            let severity = if is_guessing { Severity::Info } else { Severity::Warn };
+            outcome.kept.push(finding_of_all(severity, null.finding, message));
+        }
+        if !coverage.is_whole() {
+            let why = self.unscorable.unwrap_or_else(|| "the scorer is not known".to_owned());
+            outcome.gaps.push(format!("the scorer cannot be tried: {}", excerpt(&why, 160)));
+        }
+        Ok(outcome)
     }
-    if !outcome.coverage.is_whole() {
-        let why = unscorable.unwrap_or_else(|| "the scorer is not known".to_owned());
-        outcome.gaps.push(format!("the scorer cannot be tried: {}", excerpt(&why, 160)));
-    }
-    outcome
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{credited, findings, scene_of};
+    use super::super::testing::{credited, findings, outcome_of};
     use super::*;
     use crate::sample::Facts;
 
     #[test]
     fn credit_for_doing_nothing_is_found() {
         let ask = |samples: &[Sample], want: &[(&str, Severity)]| {
-            scene_of(samples, &[], &Facts::default(), |scene| {
-                let outcome = run(scene);
-                assert_eq!(outcome.coverage.seen, outcome.coverage.of);
-                assert_eq!(findings(outcome), want);
-            });
+            let outcome = outcome_of::<NullAgents>(samples, &[], &Facts::default());
+            assert_eq!(outcome.coverage.seen, outcome.coverage.of);
+            assert_eq!(findings(outcome), want);
         };
         ask(&[credited("a", "Paris", "Paris")], &[]);
         ask(&[credited("a", "!", "!")], &[("empty_agent", Severity::Warn)]);
@@ -114,10 +148,11 @@ mod tests {
 
     #[test]
     fn an_item_is_asked_once_and_one_without_a_gold_answer_is_not() {
-        let samples = [credited("a", "!", "!"), credited("a", "!", "!"), Sample::default()];
-        scene_of(&samples, &[], &Facts::default(), |scene| {
-            let outcome = run(scene);
-            assert_eq!((outcome.coverage.seen, outcome.coverage.of), (1, 1));
-        });
+        let [a, b] = ["a", "b"].map(|id| credited(id, "!", "!"));
+        let samples = [a.clone(), a.clone(), b, a, Sample::default()];
+        let outcome = outcome_of::<NullAgents>(&samples, &[], &Facts::default());
+        assert_eq!((outcome.coverage.seen, outcome.coverage.of), (2, 2));
+        let (evidence, _) = outcome.kept.into_parts();
+        assert_eq!(evidence[0].message, "the empty agent would get credit for 2 of 2 items, such as `a`, `b`");
     }
 }

@@ -1,13 +1,25 @@
 //! AUD-3: the gold answer stands in what the agent was given.
 
-use super::{Outcome, Scene};
-use crate::credit::Credit;
-use crate::sample::{Mark, Sample};
+use std::io;
+
+use super::{Checking, Outcome, Scene, Sighted, Subject};
+use crate::sample::Mark;
 use crate::seen::ORACLE;
 
-pub(super) fn run(scene: &Scene<'_>) -> Outcome {
-    let is_due = |sample: &Sample, credit: &Credit| credit.is_in_question() || sample.mark == Mark::Missing;
-    let mut outcome = scene.coverage_of(ORACLE, is_due, |_, seen| seen.oracle);
-    outcome.kept.append(scene.found.oracles.clone());
-    outcome
+#[derive(Default)]
+pub(super) struct Oracle(Sighted);
+
+impl Checking for Oracle {
+    fn take(&mut self, _: &Scene<'_>, subject: &Subject<'_>) -> io::Result<()> {
+        if subject.credit.is_in_question() || subject.sample.mark == Mark::Missing {
+            self.0.take(subject.seen, subject.seen.oracle);
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, scene: &Scene<'_>) -> io::Result<Outcome> {
+        let mut outcome = self.0.finish(ORACLE, scene.found);
+        outcome.kept.append(scene.found.oracles.clone());
+        Ok(outcome)
+    }
 }

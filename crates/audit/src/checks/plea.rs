@@ -1,20 +1,28 @@
 //! AUD-9: texts that address the grader.
 
-use proofmark_artefact::audit::Coverage;
+use std::io;
 
-use super::{Outcome, Scene};
+use super::{Checking, Outcome, Scene, Subject};
 use crate::seen::pleas_of;
 
-pub(super) fn run(scene: &Scene<'_>) -> Outcome {
-    let of = scene.samples.len() as u64;
-    let mut outcome = Outcome { coverage: Coverage { of, seen: 0 }, ..Outcome::default() };
-    for (sample, ..) in scene.all() {
+#[derive(Default)]
+pub(super) struct Pleas(Outcome);
+
+impl Checking for Pleas {
+    fn take(&mut self, scene: &Scene<'_>, subject: &Subject<'_>) -> io::Result<()> {
+        let (outcome, sample) = (&mut self.0, subject.sample);
         // Where there is no answer there is nothing to say to a grader.
+        outcome.coverage.of += 1;
         outcome.coverage.seen += 1;
-        let Some(answer) = &sample.answer else { continue };
-        let place = format!("{}, result {}", scene.facts.results_name, sample.number);
-        outcome.kept.extend(pleas_of(scene.reveal, sample, answer, &place));
+        if let Some(answer) = &sample.answer {
+            let place = format!("{}, result {}", scene.facts.results_name, sample.number);
+            outcome.kept.extend(pleas_of(scene.reveal, sample, answer, &place));
+        }
+        Ok(())
     }
-    outcome.kept.append(scene.found.pleas.clone());
-    outcome
+
+    fn finish(mut self: Box<Self>, scene: &Scene<'_>) -> io::Result<Outcome> {
+        self.0.kept.append(scene.found.pleas.clone());
+        Ok(self.0)
+    }
 }

@@ -1,26 +1,98 @@
 //! AUD-8: marks, totals and denominators that do not follow from the answers.
 
+use std::io;
+
 use proofmark_artefact::audit::{Coverage, Evidence, Severity};
+use proofmark_artefact::spill::{MARK, Sorter, mark};
 use proofmark_artefact::text::excerpt;
 use proofmark_artefact::validate;
 use proofmark_run::rescore::FindingKind;
 
-use super::{Outcome, Scene};
+use super::{Checking, Outcome, Scene, Subject};
 use crate::credit::{Credit, is_marked};
 use crate::input::gold::Gold;
-use crate::kept::{Kept, finding, finding_of_all};
+use crate::kept::{Kept, MAX_EVIDENCE, finding, finding_of_all};
 use crate::sample::{Claim, ClaimKind, Mark, Origin, Sample};
+use crate::shelf::{Earliest, SORT};
 
-pub(super) fn run(scene: &Scene<'_>) -> Outcome {
-    let mut outcome = Outcome::default();
-    contradictions(scene, &mut outcome.kept);
-    marks(scene, &mut outcome);
-    claims(scene, &mut outcome.kept);
-    if let Some(gold) = scene.gold {
-        against_dataset(scene, gold, &mut outcome.kept);
+pub(super) struct Rescore {
+    coverage: Coverage,
+    /// Why the first mark that cannot be had again cannot.
+    unknown: Option<String>,
+    samples: u64,
+    passed: u64,
+    /// What is wrong with marks.
+    marks: Kept,
+    /// What is wrong with gold answers.
+    golds: Kept,
+    /// Items of the given dataset that have a result.
+    asked: Sorter<MARK>,
+    has_asked: bool,
+}
+
+impl Default for Rescore {
+    fn default() -> Self {
+        Self {
+            coverage: Coverage::default(),
+            unknown: None,
+            samples: 0,
+            passed: 0,
+            marks: Kept::default(),
+            golds: Kept::default(),
+            asked: Sorter::new(SORT, None),
+            has_asked: false,
+        }
     }
-    against_suite(scene, &mut outcome);
-    outcome
+}
+
+impl Checking for Rescore {
+    fn take(&mut self, scene: &Scene<'_>, subject: &Subject<'_>) -> io::Result<()> {
+        let Subject { sample, credit, .. } = subject;
+        self.samples += 1;
+        self.passed += u64::from(sample.is_credited());
+        if is_marked(sample) {
+            self.mark(scene, sample, credit);
+        }
+        let Some(gold) = scene.samples.gold_of(sample.task) else { return Ok(()) };
+        self.asked.push(mark(sample.item.as_bytes()))?;
+        self.has_asked = true;
+        self.golds.extend(against_row(scene, sample, gold)?);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, scene: &Scene<'_>) -> io::Result<Outcome> {
+        let mut outcome = Outcome { coverage: self.coverage, ..Outcome::default() };
+        contradictions(scene, &mut outcome.kept);
+        outcome.kept.append(self.marks);
+        if let Some(why) = self.unknown {
+            let Coverage { of, seen } = outcome.coverage;
+            outcome.gaps.push(format!("{} of {of} marks cannot be had again: {}", of - seen, excerpt(&why, 160)));
+        }
+        // Totals and rates that somebody claims against those of the marks.
+        let (total, passed) = (self.samples as f64, self.passed as f64);
+        let claims = scene.facts.claims.iter();
+        outcome.kept.extend(claims.filter_map(|claim| claim_of(claim, total, passed, outcome.coverage.of > 0)));
+        outcome.kept.append(self.golds);
+        if self.has_asked {
+            dropped(scene, self.asked, &mut outcome.kept)?;
+        }
+        against_suite(scene, &mut outcome);
+        Ok(outcome)
+    }
+}
+
+impl Rescore {
+    /// Holds a mark against the verdict of the rule.
+    fn mark(&mut self, scene: &Scene<'_>, sample: &Sample, credit: &Credit) {
+        self.coverage.of += 1;
+        // With the suite at hand every record was made again; what its own texts allow does not matter.
+        let is_seen = scene.rescored.is_some() || !matches!(credit, Credit::Unknown(_));
+        self.coverage.seen += u64::from(is_seen);
+        if let (Credit::Unknown(why), false) = (credit, is_seen) {
+            self.unknown.get_or_insert_with(|| why.clone());
+        }
+        self.marks.extend(odd_mark(scene, sample, credit));
+    }
 }
 
 /// What did not fit while reading: results that stand twice, records that are no records of their run.
@@ -50,28 +122,8 @@ fn contradictions(scene: &Scene<'_>, kept: &mut Kept) {
     kept.omit(validated.total - validated.findings.len() as u64);
 }
 
-/// Every mark against the verdict of the rule.
-fn marks(scene: &Scene<'_>, outcome: &mut Outcome) {
-    let mut unknown: Option<&str> = None;
-    for (sample, credit, _) in scene.all().filter(|(sample, ..)| is_marked(sample)) {
-        outcome.coverage.of += 1;
-        // With the suite at hand every record was made again; what its own texts allow does not matter.
-        let is_seen = scene.rescored.is_some() || !matches!(credit, Credit::Unknown(_));
-        outcome.coverage.seen += u64::from(is_seen);
-        if let (Credit::Unknown(why), false) = (credit, is_seen) {
-            unknown = unknown.or(Some(why));
-        }
-        if let Some(evidence) = mark(scene, sample, credit) {
-            outcome.kept.push(evidence);
-        }
-    }
-    if let Some(why) = unknown {
-        let Coverage { of, seen } = outcome.coverage;
-        outcome.gaps.push(format!("{} of {of} marks cannot be had again: {}", of - seen, excerpt(why, 160)));
-    }
-}
-
-fn mark(scene: &Scene<'_>, sample: &Sample, credit: &Credit) -> Option<Evidence> {
+/// What is wrong with a mark.
+fn odd_mark(scene: &Scene<'_>, sample: &Sample, credit: &Credit) -> Option<Evidence> {
     let place = format!("{}, result {}", scene.facts.results_name, sample.number);
     let (name, message) = match (&sample.mark, credit) {
         (Mark::Malformed(what), _) => ("mark_malformed", format!("{what}, expected true or false")),
@@ -95,18 +147,6 @@ fn mark(scene: &Scene<'_>, sample: &Sample, credit: &Credit) -> Option<Evidence>
     evidence.gold = scene.reveal.gold(sample);
     evidence.place = Some(place);
     Some(evidence)
-}
-
-/// Totals and rates that somebody claims against those of the marks.
-fn claims(scene: &Scene<'_>, kept: &mut Kept) {
-    let total = scene.samples.len() as f64;
-    let passed = scene.samples.iter().filter(|sample| sample.is_credited()).count() as f64;
-    let marked = scene.samples.iter().any(is_marked);
-    for claim in &scene.facts.claims {
-        if let Some(evidence) = claim_of(claim, total, passed, marked) {
-            kept.push(evidence);
-        }
-    }
 }
 
 /// How far a rounded rate may be from the exact one.
@@ -144,42 +184,42 @@ fn shown(number: f64) -> String {
     if number.fract() == 0.0 { number.to_string() } else { format!("{number:.4}") }
 }
 
-/// Gold answers, and who is missing, against the dataset itself.
-fn against_dataset(scene: &Scene<'_>, gold: &Gold, kept: &mut Kept) {
-    let mut asked = std::collections::BTreeSet::new();
-    for sample in scene.samples.iter().filter(|sample| scene.is_of_gold(sample.task)) {
-        asked.insert(sample.item.as_str());
-        match gold.rows.get(&sample.item) {
-            None => {
-                let message = "the dataset has no such task";
-                kept.push(finding(Severity::Critical, "unknown_task", sample, message));
-            }
-            Some(row) if sample.has_gold() && !row.answer.is_null() && !is_same(&row.answer, &sample.gold) => {
-                let message = "the gold answer of the results is not that of the dataset";
-                let mut evidence = finding(Severity::Critical, "gold_differs", sample, message);
-                evidence.gold = scene.reveal.gold(sample);
-                kept.push(evidence);
-            }
-            Some(_) => {}
-        }
+/// A gold answer against that of the dataset itself.
+fn against_row(scene: &Scene<'_>, sample: &Sample, gold: &Gold) -> io::Result<Option<Evidence>> {
+    let Some(row) = gold.find(&sample.item)? else {
+        let message = "the dataset has no such task";
+        return Ok(Some(finding(Severity::Critical, "unknown_task", sample, message)));
+    };
+    if !sample.has_gold() || row.answer.is_null() || is_same(&row.answer, &sample.gold) {
+        return Ok(None);
     }
+    let message = "the gold answer of the results is not that of the dataset";
+    let mut evidence = finding(Severity::Critical, "gold_differs", sample, message);
+    evidence.gold = scene.reveal.gold(sample);
+    Ok(Some(evidence))
+}
+
+/// Tasks of the dataset that have no result, where all had to have one.
+fn dropped(scene: &Scene<'_>, asked: Sorter<MARK>, kept: &mut Kept) -> io::Result<()> {
     let level = scene.facts.tasks.first().and_then(|task| task.level);
-    let mut tasks = scene.facts.tasks.iter().enumerate().filter(|(at, _)| scene.is_of_gold(*at));
-    if asked.is_empty() || tasks.any(|(_, task)| task.is_part) {
-        return;
+    let tasks = scene.facts.tasks.iter().enumerate();
+    let mut of_gold = tasks.filter(|(at, _)| scene.samples.gold_of(*at).is_some());
+    let Some(gold) = scene.samples.gold().filter(|_| !of_gold.any(|(_, task)| task.is_part)) else { return Ok(()) };
+    let (mut ids, mut total) = (Earliest::new(MAX_EVIDENCE), 0);
+    gold.others(asked.finish()?.into_walk()?, |row| {
+        if level.is_none() || row.level.is_none() || row.level.map(u64::from) == level {
+            total += 1;
+            ids.push(row.id);
+        }
+    })?;
+    let mut shown = 0;
+    for id in ids {
+        let evidence = finding_of_all(Severity::Critical, "dropped_task", "a task of the dataset has no result");
+        kept.push(Evidence { sample: Some(excerpt(&id, 200)), ..evidence });
+        shown += 1;
     }
-    let mut dropped: Vec<&str> = gold
-        .rows
-        .iter()
-        .filter(|(_, row)| level.is_none() || row.level.is_none() || row.level.map(u64::from) == level)
-        .map(|(id, _)| id.as_str())
-        .filter(|id| !asked.contains(id))
-        .collect();
-    dropped.sort_unstable();
-    kept.extend(dropped.iter().map(|id| Evidence {
-        sample: Some(excerpt(id, 200)),
-        ..finding_of_all(Severity::Critical, "dropped_task", "a task of the dataset has no result")
-    }));
+    kept.omit(total - shown);
+    Ok(())
 }
 
 fn is_same(a: &proofmark_canon::Value, b: &proofmark_canon::Value) -> bool {
@@ -248,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_mark_that_nothing_supports_is_critical() {
-        use super::super::testing::{credited, findings, scene_of};
+        use super::super::testing::{credited, findings, outcome_of};
         let wrong = |sample: Sample| Sample { mark: Mark::Wrong, ..sample };
         let facts = crate::sample::Facts::default();
         for (sample, want) in [
@@ -266,16 +306,12 @@ mod tests {
                 vec![("verdict_differs", Severity::Critical)],
             ),
         ] {
-            scene_of(std::slice::from_ref(&sample), &[], &facts, |scene| {
-                let outcome = run(scene);
-                assert!(outcome.coverage.is_whole());
-                assert_eq!(findings(outcome), want, "{sample:?}");
-            });
+            let outcome = outcome_of::<Rescore>(std::slice::from_ref(&sample), &[], &facts);
+            assert!(outcome.coverage.is_whole());
+            assert_eq!(findings(outcome), want, "{sample:?}");
         }
         let no_gold = Sample { gold: proofmark_canon::Value::Null, ..credited("t", "x", "x") };
-        scene_of(&[no_gold], &[], &facts, |scene| {
-            let outcome = run(scene);
-            assert_eq!((outcome.coverage, outcome.gaps.len()), (Coverage { of: 1, seen: 0 }, 1));
-        });
+        let outcome = outcome_of::<Rescore>(&[no_gold], &[], &facts);
+        assert_eq!((outcome.coverage, outcome.gaps.len()), (Coverage { of: 1, seen: 0 }, 1));
     }
 }

@@ -1,35 +1,52 @@
 //! AUD-7: which split and revision was asked, and whether that is what it is said to be.
 
+use std::io;
+
 use proofmark_artefact::audit::{Coverage, Evidence, Severity};
 use proofmark_artefact::suite::gaia;
 use proofmark_artefact::text::excerpt;
 use proofmark_canon::Digest;
 
-use super::{Outcome, Scene};
+use super::{Checking, Outcome, Scene, Subject};
 use crate::kept::finding_of_all;
 use crate::sample::{Disclosure, TaskFacts};
 
-pub(super) fn run(scene: &Scene<'_>) -> Outcome {
-    let of = scene.facts.tasks.len() as u64;
-    let mut outcome = Outcome { coverage: Coverage { of, seen: of }, ..Outcome::default() };
-    for (at, task) in scene.facts.tasks.iter().enumerate() {
-        let has_gold = scene.samples.iter().any(|sample| sample.task == at && sample.has_gold());
-        let given = scene.gold.map(|gold| gold.digest).filter(|_| of == 1);
-        outcome.kept.extend(look_at(task, has_gold, given));
-        // A dataset that is given here is the one that it is.
-        if task.needs_revision && task.revision.is_none() && task.digest.is_none() && given.is_none() {
-            let message = format!("{}the revision of the dataset is not recorded", of_task(task));
-            outcome.kept.push(finding_of_all(Severity::Warn, "revision_not_recorded", message));
-            outcome.gaps.push(format!("{}neither the dataset's revision nor its digest is recorded", of_task(task)));
+/// By task, whether results hold gold answers.
+#[derive(Default)]
+pub(super) struct Split(Vec<bool>);
+
+impl Checking for Split {
+    fn take(&mut self, scene: &Scene<'_>, subject: &Subject<'_>) -> io::Result<()> {
+        self.0.resize(scene.facts.tasks.len(), false);
+        if let Some(has_gold) = self.0.get_mut(subject.sample.task) {
+            *has_gold |= subject.sample.has_gold();
         }
+        Ok(())
     }
-    if let Some(gold) = scene.gold
-        && !(0..scene.facts.tasks.len()).any(|at| scene.is_of_gold(at))
-    {
-        let message = format!("no dataset of the run has the digest of the given one, {}", gold.digest);
-        outcome.kept.push(finding_of_all(Severity::Critical, "dataset_differs", message));
+
+    fn finish(self: Box<Self>, scene: &Scene<'_>) -> io::Result<Outcome> {
+        let of = scene.facts.tasks.len() as u64;
+        let mut outcome = Outcome { coverage: Coverage { of, seen: of }, ..Outcome::default() };
+        let gold = scene.samples.gold();
+        for (at, task) in scene.facts.tasks.iter().enumerate() {
+            let given = gold.map(|gold| gold.digest).filter(|_| of == 1);
+            outcome.kept.extend(look_at(task, self.0.get(at).copied().unwrap_or_default(), given));
+            // A dataset that is given here is the one that it is.
+            if task.needs_revision && task.revision.is_none() && task.digest.is_none() && given.is_none() {
+                let message = format!("{}the revision of the dataset is not recorded", of_task(task));
+                outcome.kept.push(finding_of_all(Severity::Warn, "revision_not_recorded", message));
+                let gap = format!("{}neither the dataset's revision nor its digest is recorded", of_task(task));
+                outcome.gaps.push(gap);
+            }
+        }
+        if let Some(gold) = gold
+            && !(0..scene.facts.tasks.len()).any(|at| scene.samples.gold_of(at).is_some())
+        {
+            let message = format!("no dataset of the run has the digest of the given one, {}", gold.digest);
+            outcome.kept.push(finding_of_all(Severity::Critical, "dataset_differs", message));
+        }
+        Ok(outcome)
     }
-    outcome
 }
 
 fn look_at(task: &TaskFacts, has_gold: bool, given: Option<Digest>) -> Vec<Evidence> {

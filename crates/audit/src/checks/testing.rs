@@ -2,30 +2,39 @@
 
 use proofmark_artefact::audit::Severity;
 
-use super::{Outcome, Scene};
+use super::{Checking, Outcome, Scene, Subject};
 use crate::credit::Credit;
 use crate::kept::Reveal;
 use crate::rule::Rule;
 use crate::sample::{Facts, Sample};
+use crate::samples::Samples;
 use crate::seen::{Found, Seen};
+use crate::shelf::Filling;
 
-/// A scene of these samples, scored by the rule for results of others.
-pub(super) fn scene_of(samples: &[Sample], seen: &[Seen], facts: &Facts, look: impl FnOnce(&Scene<'_>)) {
+/// What a check makes of these samples, scored by the rule for results of others.
+pub(super) fn outcome_of<C: Checking + Default>(samples: &[Sample], seen: &[Seen], facts: &Facts) -> Outcome {
     let rules = [Rule::assumed()];
-    let credits: Vec<Credit> = samples.iter().map(|sample| Credit::of(sample, rules.first())).collect();
-    let seen: Vec<Seen> = (0..samples.len()).map(|at| seen.get(at).cloned().unwrap_or_default()).collect();
-    look(&Scene {
-        samples,
-        credits: &credits,
-        seen: &seen,
+    let mut filling = Filling::default();
+    samples.iter().for_each(|sample| filling.push(&sample.id, sample).unwrap());
+    let samples = Samples::new(filling, None).unwrap();
+    let scene = Scene {
+        samples: &samples,
         found: &Found::default(),
         facts,
         rules: &rules,
-        gold: None,
+        usual_moment: None,
         rescored: None,
         validated: None,
         reveal: Reveal::Gold,
-    });
+    };
+    let mut check = Box::new(C::default());
+    for (at, sample) in samples.walk().enumerate() {
+        let (spot, sample) = sample.unwrap();
+        let credit = Credit::of(&sample, rules.first());
+        let seen = seen.get(at).cloned().unwrap_or_default();
+        check.take(&scene, &Subject { spot, sample: &sample, credit: &credit, seen: &seen }).unwrap();
+    }
+    check.finish(&scene).unwrap()
 }
 
 /// A sample that is marked as correct.

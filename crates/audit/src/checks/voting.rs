@@ -1,50 +1,67 @@
 //! AUD-6: attempts that were declared against attempts that are recorded.
 
-use proofmark_artefact::audit::{Coverage, Severity};
+use std::io;
 
-use super::{Outcome, Scene};
-use crate::kept::{finding, finding_of_all};
+use proofmark_artefact::audit::Severity;
+
+use super::{Checking, Outcome, Scene, Subject};
+use crate::kept::{Kept, finding, finding_of_all};
 use crate::sample::Disclosure;
 
-pub(super) fn run(scene: &Scene<'_>) -> Outcome {
-    let of = scene.samples.len() as u64;
-    let mut outcome = Outcome { coverage: Coverage { of, seen: of }, ..Outcome::default() };
-    let declared = match &scene.facts.voting {
-        Disclosure::Given(attempts) => Some(*attempts),
-        Disclosure::Missing => {
-            let message = "nobody says how many attempts were made at a task";
-            outcome.kept.push(finding_of_all(Severity::Warn, "not_disclosed", message));
-            outcome.gaps.push("the number of attempts is not recorded".to_owned());
-            None
-        }
-        Disclosure::Malformed(what) => {
-            let message = format!("the number of attempts is {what}, expected a count from 1 on");
-            outcome.kept.push(finding_of_all(Severity::Warn, "not_a_count", message));
-            None
-        }
-    };
-    for (sample, _, seen) in scene.all() {
+#[derive(Default)]
+pub(super) struct Voting {
+    samples: u64,
+    kept: Kept,
+}
+
+impl Checking for Voting {
+    fn take(&mut self, scene: &Scene<'_>, subject: &Subject<'_>) -> io::Result<()> {
+        let Subject { sample, seen, .. } = subject;
+        self.samples += 1;
         if let Some(words) = sample.not_attempts.as_ref().or(seen.not_attempts.as_ref()) {
             let message = format!("{words}, expected a count of attempts");
-            outcome.kept.push(finding(Severity::Warn, "not_a_count", sample, message));
+            self.kept.push(finding(Severity::Warn, "not_a_count", sample, message));
         }
+        let declared = match scene.facts.voting {
+            Disclosure::Given(attempts) => Some(attempts),
+            _ => None,
+        };
         let recorded = sample.attempts.unwrap_or_default().max(seen.attempts).max(u64::from(seen.trajectories));
         // Without a declaration a single attempt is what everybody assumes.
-        let allowed = declared.unwrap_or(1);
-        if recorded > allowed {
+        if recorded > declared.unwrap_or(1) {
             let said = declared.map_or("nothing is declared".to_owned(), |number| format!("{number} declared"));
             let message = format!("{recorded} attempts are recorded, {said}");
-            outcome.kept.push(finding(Severity::Critical, "contradicted", sample, message));
+            self.kept.push(finding(Severity::Critical, "contradicted", sample, message));
         }
+        Ok(())
     }
-    outcome
+
+    fn finish(self: Box<Self>, scene: &Scene<'_>) -> io::Result<Outcome> {
+        let mut outcome = Outcome::default();
+        outcome.coverage.of = self.samples;
+        outcome.coverage.seen = self.samples;
+        match &scene.facts.voting {
+            Disclosure::Given(_) => {}
+            Disclosure::Missing => {
+                let message = "nobody says how many attempts were made at a task";
+                outcome.kept.push(finding_of_all(Severity::Warn, "not_disclosed", message));
+                outcome.gaps.push("the number of attempts is not recorded".to_owned());
+            }
+            Disclosure::Malformed(what) => {
+                let message = format!("the number of attempts is {what}, expected a count from 1 on");
+                outcome.kept.push(finding_of_all(Severity::Warn, "not_a_count", message));
+            }
+        }
+        outcome.kept.append(self.kept);
+        Ok(outcome)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use proofmark_artefact::audit::Severity;
 
-    use super::super::testing::{findings, scene_of};
+    use super::super::testing::{findings, outcome_of};
     use super::*;
     use crate::sample::{Facts, Sample};
     use crate::seen::Seen;
@@ -70,7 +87,7 @@ mod tests {
             let sample = Sample { attempts, ..Sample::default() };
             let facts = Facts { voting, ..Facts::default() };
             let seen = Seen { trajectories, ..Seen::default() };
-            scene_of(&[sample], &[seen], &facts, |scene| assert_eq!(findings(run(scene)), want, "{facts:?}"));
+            assert_eq!(findings(outcome_of::<Voting>(&[sample], &[seen], &facts)), want, "{facts:?}");
         }
     }
 }

@@ -1,38 +1,58 @@
 //! The answers of a dataset, to hold results against: JSON lines, a list, an object with `rows`, or a table.
 
-use std::collections::HashMap;
-use std::fs::File;
+use std::io;
 use std::path::Path;
 
-use proofmark_artefact::store::{Hashed, Lines, digest_file, read_bounded};
+use proofmark_artefact::spill::MARK;
+use proofmark_artefact::store::{Hashed, Lines};
 use proofmark_artefact::suite::gaia;
 use proofmark_canon::json::{self, Integers};
 use proofmark_canon::{Digest, Map, Value};
 use proofmark_run::dataset::{is_table, read_table};
+use serde::{Deserialize, Serialize};
 
+use super::document::{Layout, Part, Parts, layout_of, open};
 use super::fields::{self, first};
 use crate::error::AuditError;
+use crate::sample::as_text;
+use crate::shelf::{Filling, Shelf};
 
 const MAX_ROW: usize = 16 << 20;
-const MAX_DOCUMENT: u64 = 512 << 20;
+/// What the hub calls its list of rows.
+const ROWS: &str = "rows";
 /// GAIA keeps its answers in one of these files of a split's folder.
 const GAIA_FILES: [&str; 2] = ["metadata.jsonl", "metadata.parquet"];
 const ANSWER: &[&str] = &["Final answer", "expected_output", "expected", "gold", "ground_truth", "target", "answer"];
 
 /// A dataset's answers by item.
-#[derive(Debug)]
 pub struct Gold {
-    pub rows: HashMap<String, Row>,
+    rows: Shelf<Row>,
     pub digest: Digest,
     pub bytes: u64,
 }
 
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
+    pub id: String,
+    #[serde(with = "as_text")]
     pub answer: Value,
     pub question: Option<String>,
     /// GAIA's.
     pub level: Option<u32>,
+    /// Where it stands in its file.
+    place: String,
+}
+
+impl Gold {
+    /// The row of an item.
+    pub fn find(&self, item: &str) -> io::Result<Option<Row>> {
+        self.rows.find(item)?.map(|spot| self.rows.get(spot)).transpose()
+    }
+
+    /// Goes through the rows whose ids are not among these, which are marks in order.
+    pub fn others(&self, named: impl Iterator<Item = io::Result<[u8; MARK]>>, take: impl FnMut(Row)) -> io::Result<()> {
+        self.rows.others(named, take)
+    }
 }
 
 /// Reads a dataset's answers: a file, or a folder of GAIA's with its metadata.
@@ -40,78 +60,78 @@ pub fn load_gold(path: &Path) -> Result<Gold, AuditError> {
     let inner = GAIA_FILES.map(|name| path.join(name));
     let inner = inner.iter().find(|inner| inner.is_file()).unwrap_or(&inner[0]);
     let path = if path.is_dir() { inner.as_path() } else { path };
-    let io = |source| AuditError::Io { path: path.to_owned(), source };
-    let mut rows = HashMap::new();
-    let mut add = |map: &Map, place: String| {
-        let shape = |message: &str| AuditError::Shape {
-            path: path.to_owned(),
-            place: place.clone(),
-            message: message.to_owned(),
-        };
-        let id = fields::text(map, fields::ID).ok_or_else(|| shape("a row has no `task_id`"))?;
-        let answer = first(map, ANSWER).map(|(_, value)| value.clone()).unwrap_or_default();
-        let row = Row {
-            answer,
-            question: fields::text(map, fields::QUESTION),
-            level: map.get(gaia::LEVEL).and_then(gaia::level),
-        };
-        match rows.insert(id, row) {
-            None => Ok(()),
-            Some(_) => Err(shape("its id stands twice in the dataset")),
-        }
-    };
-    let object = |value: Value, place: String| match value {
-        Value::Object(map) => Ok((map, place)),
-        _ => Err(AuditError::Shape { path: path.to_owned(), place, message: "not an object".to_owned() }),
-    };
+    let mut rows = Filling::default();
     let (digest, bytes) = if is_table(path) {
-        let digest = read_table(path, |at, row| add(&row, at.to_string()))?;
+        let digest = read_table(path, |at, row| add(&mut rows, &row, path, at.to_string()))?;
+        let io = |source| AuditError::Io { path: path.to_owned(), source };
         (digest, std::fs::metadata(path).map_err(io)?.len())
-    } else if is_document(path)? {
-        let bytes = read_bounded(path, MAX_DOCUMENT)?;
-        let value = json::parse_with(&bytes, Integers::AsText)
-            .map_err(|source| AuditError::NotJsonFile { path: path.to_owned(), source })?;
-        let list = value.as_array().or_else(|| value.get("rows")?.as_array()).unwrap_or_default();
-        for (at, item) in list.iter().enumerate() {
-            // The hub's viewer wraps every row.
-            let (map, place) = object(item.get("row").unwrap_or(item).clone(), format!("row {}", at + 1))?;
-            add(&map, place)?;
-        }
-        digest_file(path).map_err(io)?
+    } else if layout_of(open(path)?, ROWS).map_err(|broken| broken.of(path))? == Layout::Document {
+        load_document(path, &mut rows)?
     } else {
-        let mut lines = Lines::new(Hashed::new(File::open(path).map_err(io)?), MAX_ROW);
-        while let Some(line) = lines.next_line().map_err(|source| AuditError::Line { path: path.to_owned(), source })? {
-            if line.bytes.trim_ascii().is_empty() {
-                continue;
-            }
-            let number = line.number;
-            let value = json::parse_with(line.bytes, Integers::AsText).map_err(|source| AuditError::NotJson {
-                path: path.to_owned(),
-                line: number,
-                source,
-            })?;
-            let (map, place) = object(value, format!("line {number}"))?;
-            add(&map, place)?;
-        }
-        lines.drain().map_err(io)?.finish()
+        load_lines(path, &mut rows)?
     };
     if rows.is_empty() {
         return Err(AuditError::Nothing { path: path.to_owned() });
     }
+    let rows = rows.finish().map_err(AuditError::Scratch)?;
+    if let Some(spot) = rows.twice(1).map_err(AuditError::Scratch)?.again.first() {
+        let place = rows.get(*spot).map_err(AuditError::Scratch)?.place;
+        let message = "its id stands twice in the dataset".to_owned();
+        return Err(AuditError::Shape { path: path.to_owned(), place, message });
+    }
     Ok(Gold { rows, digest, bytes })
 }
 
-/// Whether the file is one JSON value rather than one a line.
-fn is_document(path: &Path) -> Result<bool, AuditError> {
-    let io = |source| AuditError::Io { path: path.to_owned(), source };
-    if !std::fs::metadata(path).map_err(io)?.is_file() {
-        return Err(proofmark_artefact::store::OpenError::NotAFile(path.to_owned()).into());
+fn load_document(path: &Path, rows: &mut Filling<Row>) -> Result<(Digest, u64), AuditError> {
+    let mut parts = Parts::new(Hashed::new(open(path)?), ROWS);
+    let mut number = 0u64;
+    while let Some(part) = parts.next_part().map_err(|broken| broken.of(path))? {
+        let Part::Item(item) = part else { continue };
+        number += 1;
+        // The hub's viewer wraps every row.
+        add_value(rows, item.get("row").unwrap_or(&item), path, format!("row {number}"))?;
     }
-    let mut lines = Lines::new(File::open(path).map_err(io)?, MAX_ROW);
-    let Ok(Some(line)) = lines.next_line() else { return Ok(false) };
-    let is_list = line.bytes.trim_ascii_start().first() == Some(&b'[');
-    let value = json::parse_with(line.bytes, Integers::AsText);
-    Ok(is_list || value.map_or(true, |value| value.get("rows").is_some()))
+    Ok(parts.into_source().finish())
+}
+
+fn load_lines(path: &Path, rows: &mut Filling<Row>) -> Result<(Digest, u64), AuditError> {
+    let mut lines = Lines::new(Hashed::new(open(path)?), MAX_ROW);
+    while let Some(line) = lines.next_line().map_err(|source| AuditError::Line { path: path.to_owned(), source })? {
+        if line.bytes.trim_ascii().is_empty() {
+            continue;
+        }
+        let number = line.number;
+        let value = json::parse_with(line.bytes, Integers::AsText).map_err(|source| AuditError::NotJson {
+            path: path.to_owned(),
+            line: number,
+            source,
+        })?;
+        add_value(rows, &value, path, format!("line {number}"))?;
+    }
+    let hashed = lines.drain().map_err(|source| AuditError::Io { path: path.to_owned(), source })?;
+    Ok(hashed.finish())
+}
+
+fn add_value(rows: &mut Filling<Row>, value: &Value, path: &Path, place: String) -> Result<(), AuditError> {
+    match value {
+        Value::Object(map) => add(rows, map, path, place),
+        _ => Err(AuditError::Shape { path: path.to_owned(), place, message: "not an object".to_owned() }),
+    }
+}
+
+fn add(rows: &mut Filling<Row>, map: &Map, path: &Path, place: String) -> Result<(), AuditError> {
+    let Some(id) = fields::text(map, fields::ID) else {
+        let message = "a row has no `task_id`".to_owned();
+        return Err(AuditError::Shape { path: path.to_owned(), place, message });
+    };
+    let row = Row {
+        id,
+        answer: first(map, ANSWER).map(|(_, value)| value.clone()).unwrap_or_default(),
+        question: fields::text(map, fields::QUESTION),
+        level: map.get(gaia::LEVEL).and_then(gaia::level),
+        place,
+    };
+    rows.push(&row.id, &row).map_err(AuditError::Scratch)
 }
 
 #[cfg(test)]
@@ -128,7 +148,8 @@ mod tests {
             write_atomic(&path, text.as_bytes()).unwrap();
             for path in [path.as_path(), dir.path()] {
                 let gold = load_gold(path).unwrap();
-                assert_eq!(gold.rows["a"], Row { answer: "x".into(), question: Some("Q?".into()), level: None });
+                let row = gold.find("a").unwrap().unwrap();
+                assert_eq!((row.answer, row.question.as_deref(), row.level), ("x".into(), Some("Q?"), None));
                 assert_eq!(gold.digest, Digest::of(text.as_bytes()));
             }
         }
@@ -144,14 +165,18 @@ mod tests {
             let path = dir.path().join(name);
             write_atomic(&path, text.as_bytes()).unwrap();
             let gold = load_gold(&path).unwrap();
-            let want = Row { answer: "x".into(), question: Some("Q, or?".into()), level: Some(2) };
-            assert_eq!(gold.rows["a"], want, "{name}");
+            let row = gold.find("a").unwrap().unwrap();
+            assert_eq!(
+                (row.answer, row.question.as_deref(), row.level),
+                ("x".into(), Some("Q, or?"), Some(2)),
+                "{name}"
+            );
             assert_eq!((gold.digest, gold.bytes), (Digest::of(text.as_bytes()), text.len() as u64));
         }
         for (text, want) in [("task_id,answer\na,x,y\n", "line 2"), ("answer\nx\n", "line 2 of"), ("", "header")] {
             let path = dir.path().join("bad.csv");
             write_atomic(&path, text.as_bytes()).unwrap();
-            let error = load_gold(&path).unwrap_err().to_string();
+            let error = load_gold(&path).err().unwrap().to_string();
             assert!(error.contains(want), "{text}: {error}");
         }
     }
@@ -170,7 +195,7 @@ mod tests {
             ("{oops", "is not JSON"),
         ] {
             write_atomic(&path, text.as_bytes()).unwrap();
-            let error = load_gold(&path).unwrap_err().to_string();
+            let error = load_gold(&path).err().unwrap().to_string();
             assert!(error.contains(want), "{text}: {error}");
         }
     }

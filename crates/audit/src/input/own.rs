@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
+use std::io;
 use std::num::NonZeroUsize;
 
 use proofmark_artefact::audit::{Authority, Evidence};
@@ -27,7 +28,9 @@ use crate::look::{Marks, Place};
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::sample::{Disclosure, Facts, Mark, Origin, Sample, TaskFacts};
+use crate::samples::Samples;
 use crate::seen::{Found, Lens, look_at_frame, look_at_prompt};
+use crate::shelf::Filling;
 use crate::walk::{Stopped, walk};
 
 /// How much of a question is kept: enough to know its text again elsewhere.
@@ -84,16 +87,6 @@ pub fn load_run(dir: &RunDir, lens: &Lens<'_>, workers: NonZeroUsize) -> Result<
     let plan = plan_of(dir)?;
     let tasks: HashMap<&str, usize> = plan.tasks.iter().enumerate().map(|(at, task)| (task.id.as_str(), at)).collect();
     let rules: Vec<Rule> = plan.tasks.iter().map(|task| Rule::of_plans(&task.scorers, dir.path())).collect();
-    let mut inputs = Inputs {
-        samples: Vec::new(),
-        index: HashMap::new(),
-        facts: facts(dir, &plan),
-        rules: Vec::new(),
-        policy: plan.audit.as_ref().map(|audit| Policy::of_config(audit, Authority::Suite)).unwrap_or_default(),
-        trajectories: Some(dir.file(names::TRAJECTORIES)).filter(|path| path.is_file()),
-        files: BTreeMap::new(),
-        found: Found::default(),
-    };
     let path = dir.file(names::RECORDS);
     let file = File::open(&path).map_err(|source| AuditError::Io { path: path.clone(), source })?;
     let look = |number: u64, line: &[u8]| -> Result<Read, AuditError> {
@@ -105,40 +98,38 @@ pub fn load_run(dir: &RunDir, lens: &Lens<'_>, workers: NonZeroUsize) -> Result<
         let task =
             *tasks.get(record.task.as_str()).ok_or_else(|| shape("a record of no task of the run".to_owned()))?;
         let question = asked(&record);
-        let sample = sample_of(&record, &question, task, &rules[task], number);
+        let mut sample = sample_of(&record, &question, task, &rules[task], number);
+        // Those that the run does not have are one: whoever validates the records finds them.
+        let mut conditions = plan.conditions.iter();
+        sample.condition =
+            conditions.position(|condition| condition.id == record.condition).unwrap_or(plan.conditions.len());
         let oracles = look_at_messages(lens, &sample, &record, number);
-        Ok(Read { sample, oracles, tail: tail(&question).to_owned(), condition: record.condition })
+        Ok(Read { sample, oracles, tail: tail(&question).to_owned() })
     };
-    let (samples, found) = (&mut inputs.samples, &mut inputs.found);
-    let (mut prompts, mut of_condition) = (Prompts::default(), Vec::new());
-    let mut conditions: Vec<String> = Vec::new();
-    let digest = walk(file, MAX_LINE, workers, look, |read: Read| {
-        let condition = conditions.iter().position(|known| *known == read.condition).unwrap_or_else(|| {
-            conditions.push(read.condition);
-            conditions.len() - 1
-        });
-        prompts.take(read.sample.task, condition, &read.sample.question, &read.tail);
-        of_condition.push(condition);
-        samples.push(read.sample);
+    let (mut filling, mut found, mut prompts) = (Filling::default(), Found::default(), Prompts::default());
+    let walked = walk(file, MAX_LINE, workers, look, |read: Read| {
+        let sample = &read.sample;
+        prompts.take(sample.task, sample.condition, &sample.question, &read.tail);
         found.oracles.extend(read.oracles);
+        // A key that stands twice is found by whoever validates the records; the first one keeps its trajectories.
+        filling.push(&sample.id, sample).map_err(AuditError::Scratch)
     });
-    let frames = prompts.frames();
-    for (sample, condition) in samples.iter().zip(of_condition) {
-        let Some(frame) = frames.get(&(sample.task, condition)) else { continue };
-        let Some(apart) = frame.told_apart(sample) else { continue };
-        let place =
-            format!("the prompt of task `{}`, {} line {}", plan.tasks[sample.task].id, names::RECORDS, sample.number);
-        found.oracles.extend(look_at_frame(lens, &apart, &frame.texts, &place));
-    }
-    let (digest, bytes) = digest.map_err(|stopped| stopped_at(&path, stopped))?;
-    if inputs.samples.is_empty() {
+    let (digest, bytes) = walked.map_err(|stopped| stopped_at(&path, stopped))?;
+    if filling.is_empty() {
         return Err(AuditError::Nothing { path });
     }
-    inputs.rules = rules;
-    // A key that stands twice is found by whoever validates the records; the first one keeps its trajectories.
-    for (at, sample) in inputs.samples.iter().enumerate() {
-        inputs.index.entry(sample.id.clone()).or_insert(at);
-    }
+    let samples = Samples::new(filling, None).map_err(AuditError::Scratch)?;
+    look_at_frames(lens, &plan, &samples, prompts, &mut found).map_err(AuditError::Scratch)?;
+    let mut inputs = Inputs {
+        samples,
+        latencies: None,
+        facts: facts(dir, &plan),
+        rules,
+        policy: plan.audit.as_ref().map(|audit| Policy::of_config(audit, Authority::Suite)).unwrap_or_default(),
+        trajectories: Some(dir.file(names::TRAJECTORIES)).filter(|path| path.is_file()),
+        files: BTreeMap::new(),
+        found,
+    };
     inputs.note_file(names::RECORDS, &digest, bytes);
     for name in [names::MANIFEST, names::CONFIG, names::SUMMARY, names::REPLAY] {
         let path = dir.file(name);
@@ -151,12 +142,34 @@ pub fn load_run(dir: &RunDir, lens: &Lens<'_>, workers: NonZeroUsize) -> Result<
     Ok(inputs)
 }
 
+/// The gold answer in the words that all prompts of a task have in common.
+fn look_at_frames(
+    lens: &Lens<'_>,
+    plan: &Plan,
+    samples: &Samples,
+    prompts: Prompts,
+    found: &mut Found,
+) -> io::Result<()> {
+    let frames = prompts.frames();
+    if frames.is_empty() {
+        return Ok(());
+    }
+    for sample in samples.walk() {
+        let (_, sample) = sample?;
+        let Some(frame) = frames.get(&(sample.task, sample.condition)) else { continue };
+        let Some(apart) = frame.told_apart(&sample) else { continue };
+        let place =
+            format!("the prompt of task `{}`, {} line {}", plan.tasks[sample.task].id, names::RECORDS, sample.number);
+        found.oracles.extend(look_at_frame(lens, &apart, &frame.texts, &place));
+    }
+    Ok(())
+}
+
 /// One record.
 struct Read {
     sample: Sample,
     /// What was found around its question.
     oracles: Vec<Evidence>,
-    condition: String,
     /// The end of its prompt.
     tail: String,
 }

@@ -1,8 +1,6 @@
 //! Results of other harnesses: one JSON object with `results`, a list, or JSON lines.
 
-use std::collections::HashMap;
-use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io;
 use std::path::Path;
 
 use proofmark_artefact::store::{Hashed, Lines};
@@ -10,66 +8,47 @@ use proofmark_artefact::text::excerpt;
 use proofmark_canon::json::{self, Integers};
 use proofmark_canon::{Digest, Map, Value};
 
+use super::document::{Layout, Part, Parts, layout_of, open};
 use super::fields::{self, first};
 use crate::error::AuditError;
 use crate::kept::MAX_EVIDENCE;
 use crate::sample::{Claim, ClaimKind, Contradiction, Mark, Sample};
+use crate::samples::Samples;
+use crate::shelf::Filling;
 
-/// The largest file that is one JSON value. Lines have no such limit.
-const MAX_DOCUMENT: u64 = 512 << 20;
 /// The longest line of results.
 const MAX_RESULT: usize = 16 << 20;
+/// What the list of results is called.
+const RESULTS: &str = "results";
 
 /// What a file of results holds.
-#[derive(Debug, Default)]
 pub struct Results {
-    pub samples: Vec<Sample>,
-    pub index: HashMap<String, usize>,
+    pub samples: Samples,
     pub claims: Vec<Claim>,
     pub contradictions: Vec<Contradiction>,
     /// Those beyond the ones that are kept.
     pub contradictions_omitted: u64,
-    /// Of the whole, when the file says it.
-    pub model: Option<String>,
+    pub has_request_ids: bool,
     /// The members beside the results: some harnesses keep the metadata there.
     pub header: Map,
-    pub digest: Option<(Digest, u64)>,
+    pub digest: (Digest, u64),
 }
 
 /// Reads a file of results.
 pub fn load_results(path: &Path) -> Result<Results, AuditError> {
-    let mut results = Results::default();
-    if has_one_result_a_line(path)? {
-        results.digest = Some(load_lines(path, &mut results)?);
-    } else {
-        results.digest = Some(load_document(path, &mut results)?);
-    }
-    if results.samples.is_empty() {
+    let mut reading = Reading::default();
+    let is_result = |map: &Map| first(map, fields::ID).is_some();
+    let digest = match layout_of(open(path)?, RESULTS).map_err(|broken| broken.of(path))? {
+        Layout::Object(map) if is_result(&map) => load_lines(path, &mut reading)?,
+        _ => load_document(path, &mut reading)?,
+    };
+    if reading.filling.is_empty() {
         return Err(AuditError::Nothing { path: path.to_owned() });
     }
-    Ok(results)
+    reading.finish(digest).map_err(AuditError::Scratch)
 }
 
-/// Whether the first line is a whole result by itself.
-fn has_one_result_a_line(path: &Path) -> Result<bool, AuditError> {
-    let mut lines = Lines::new(open(path)?, MAX_RESULT);
-    let Ok(Some(line)) = lines.next_line() else { return Ok(false) };
-    let value = json::parse_with(line.bytes, Integers::AsText);
-    Ok(value.is_ok_and(|value| {
-        value.as_object().is_some_and(|map| first(map, fields::ID).is_some() && !map.contains("results"))
-    }))
-}
-
-fn open(path: &Path) -> Result<BufReader<File>, AuditError> {
-    let io = |source| AuditError::Io { path: path.to_owned(), source };
-    // Opening a pipe would wait for its writer: look before.
-    if !std::fs::metadata(path).map_err(io)?.is_file() {
-        return Err(proofmark_artefact::store::OpenError::NotAFile(path.to_owned()).into());
-    }
-    Ok(BufReader::new(File::open(path).map_err(io)?))
-}
-
-fn load_lines(path: &Path, results: &mut Results) -> Result<(Digest, u64), AuditError> {
+fn load_lines(path: &Path, reading: &mut Reading) -> Result<(Digest, u64), AuditError> {
     let mut lines = Lines::new(Hashed::new(open(path)?), MAX_RESULT);
     while let Some(line) = lines.next_line().map_err(|source| AuditError::Line { path: path.to_owned(), source })? {
         if line.bytes.trim_ascii().is_empty() {
@@ -81,89 +60,77 @@ fn load_lines(path: &Path, results: &mut Results) -> Result<(Digest, u64), Audit
             line: number,
             source,
         })?;
-        results.add(&value, number).map_err(|message| AuditError::Shape {
-            path: path.to_owned(),
-            place: format!("line {number}"),
-            message,
-        })?;
+        reading.add(&value, number, path, "line")?;
     }
     let hashed = lines.drain().map_err(|source| AuditError::Io { path: path.to_owned(), source })?;
     Ok(hashed.finish())
 }
 
-fn load_document(path: &Path, results: &mut Results) -> Result<(Digest, u64), AuditError> {
-    let io = |source| AuditError::Io { path: path.to_owned(), source };
-    let mut bytes = Vec::new();
-    open(path)?.take(MAX_DOCUMENT + 1).read_to_end(&mut bytes).map_err(io)?;
-    if bytes.len() as u64 > MAX_DOCUMENT {
-        let path = path.to_owned();
-        return Err(proofmark_artefact::store::OpenError::TooLarge { path, limit: MAX_DOCUMENT }.into());
-    }
-    let digest = (Digest::of(&bytes), bytes.len() as u64);
-    if bytes.trim_ascii().is_empty() {
+fn load_document(path: &Path, reading: &mut Reading) -> Result<(Digest, u64), AuditError> {
+    let mut parts = Parts::new(Hashed::new(open(path)?), RESULTS);
+    if parts.is_blank().map_err(|broken| broken.of(path))? {
         return Err(AuditError::Nothing { path: path.to_owned() });
     }
-    let value = json::parse_with(&bytes, Integers::AsText)
-        .map_err(|source| AuditError::NotJsonFile { path: path.to_owned(), source })?;
-    drop(bytes);
-    let shape = |place: &str, message: &str| AuditError::Shape {
-        path: path.to_owned(),
-        place: place.to_owned(),
-        message: message.to_owned(),
-    };
-    let list = match &value {
-        Value::Array(items) => items,
-        Value::Object(map) => {
-            results.take_header(map);
-            match map.get("results") {
-                Some(Value::Array(items)) => items,
-                Some(_) => return Err(shape("`results`", "not a list")),
-                None => return Err(shape("the object", "has no `results`")),
+    let mut number = 0;
+    while let Some(part) = parts.next_part().map_err(|broken| broken.of(path))? {
+        match part {
+            Part::Member(name, value) => {
+                reading.header.insert(name, value);
+            }
+            Part::Item(value) => {
+                number += 1;
+                reading.add(&value, number, path, "result")?;
             }
         }
-        _ => return Err(shape("the value", "neither an object nor a list")),
-    };
-    for (at, item) in list.iter().enumerate() {
-        let number = at as u64 + 1;
-        results.add(item, number).map_err(|message| AuditError::Shape {
-            path: path.to_owned(),
-            place: format!("result {number}"),
-            message,
-        })?;
     }
-    Ok(digest)
+    Ok(parts.into_source().finish())
 }
 
-impl Results {
-    fn take_header(&mut self, map: &Map) {
-        self.model = fields::text(map, &["model"]);
-        if let Some(Value::Object(summary)) = map.get("summary") {
-            claims(summary, "summary", &mut self.claims);
-        }
-        for (name, value) in map.iter().filter(|(name, _)| *name != "results") {
-            self.header.insert(name, value.clone());
-        }
+/// Results while they are read.
+#[derive(Default)]
+struct Reading {
+    filling: Filling<Sample>,
+    has_request_ids: bool,
+    header: Map,
+}
+
+impl Reading {
+    fn add(&mut self, value: &Value, number: u64, path: &Path, place: &str) -> Result<(), AuditError> {
+        let sample = sample_of(value, number).map_err(|message| AuditError::Shape {
+            path: path.to_owned(),
+            place: format!("{place} {number}"),
+            message,
+        })?;
+        self.has_request_ids |= sample.request_id.is_some();
+        self.filling.push(&sample.id, &sample).map_err(AuditError::Scratch)
     }
 
-    fn add(&mut self, value: &Value, number: u64) -> Result<(), String> {
-        let mut sample = sample_of(value, number)?;
-        if sample.model.is_empty() {
-            sample.model = self.model.clone().unwrap_or_default();
+    fn finish(self, digest: (Digest, u64)) -> io::Result<Results> {
+        let mut found = Vec::new();
+        if let Some(Value::Object(summary)) = self.header.get("summary") {
+            claims(summary, "summary", &mut found);
         }
-        if self.index.contains_key(&sample.id) && self.contradictions.len() >= MAX_EVIDENCE {
-            self.contradictions_omitted += 1;
-        } else if self.index.contains_key(&sample.id) {
-            self.contradictions.push(Contradiction {
+        let samples = Samples::new(self.filling, fields::text(&self.header, &["model"]))?;
+        let twice = samples.twice(MAX_EVIDENCE)?;
+        let mut contradictions = Vec::new();
+        for spot in &twice.again {
+            let sample = samples.get(*spot)?;
+            contradictions.push(Contradiction {
                 finding: "duplicate_result",
-                sample: Some(sample.id.clone()),
-                place: Some(format!("result {number}")),
+                place: Some(format!("result {}", sample.number)),
+                sample: Some(sample.id),
                 message: "the task has another result before this one".to_owned(),
             });
-        } else {
-            self.index.insert(sample.id.clone(), self.samples.len());
         }
-        self.samples.push(sample);
-        Ok(())
+        Ok(Results {
+            claims: found,
+            contradictions_omitted: twice.total - contradictions.len() as u64,
+            contradictions,
+            has_request_ids: self.has_request_ids,
+            header: self.header,
+            digest,
+            samples,
+        })
     }
 }
 
@@ -283,6 +250,10 @@ mod tests {
         load_results(&path)
     }
 
+    fn samples_of(text: &str) -> Vec<Sample> {
+        load(text).unwrap().samples.walk().map(|sample| sample.unwrap().1).collect()
+    }
+
     #[test]
     fn the_three_shapes_give_the_same_samples() {
         let one = r#"{"task_id":"a","correct":true,"answer":"x","expected_output":"x","turns":2}"#;
@@ -294,11 +265,11 @@ mod tests {
             format!("{one}\n\n{two}"),
             format!("[\n {one},\n {two}\n]\n"),
         ] {
-            let results = load(&text).unwrap();
+            let samples = samples_of(&text);
             let shown: Vec<_> =
-                results.samples.iter().map(|s| (s.id.as_str(), s.mark.clone(), s.answer.as_deref(), s.turns)).collect();
+                samples.iter().map(|s| (s.id.as_str(), s.mark.clone(), s.answer.as_deref(), s.turns)).collect();
             assert_eq!(shown, [("a", Mark::Correct, Some("x"), Some(2)), ("b", Mark::Wrong, Some(""), None)], "{text}");
-            assert_eq!(results.samples[1].golds(), ["7"]);
+            assert_eq!(samples[1].golds(), ["7"]);
         }
     }
 
@@ -313,7 +284,7 @@ mod tests {
             ("\"false\"", Mark::Malformed("`correct` is a string: false".into())),
             ("0.5", Mark::Malformed("`correct` is a number: 0.5".into())),
         ] {
-            assert_eq!(load(&format!("[{{\"task_id\":\"a\",\"correct\":{mark}}}]")).unwrap().samples[0].mark, want);
+            assert_eq!(samples_of(&format!("[{{\"task_id\":\"a\",\"correct\":{mark}}}]"))[0].mark, want);
         }
     }
 
@@ -325,7 +296,7 @@ mod tests {
             ("  \n", "holds no results"),
             ("[]", "holds no results"),
             ("not json", "is not JSON"),
-            ("{\"results\":{}}", "`results` of"),
+            ("{\"results\":{}}", "`results` is a mapping"),
             ("{\"a\":1}", "the object of"),
             ("7", "the value of"),
             ("[{\"correct\":true}]", "result 1 of"),
@@ -335,7 +306,7 @@ mod tests {
             (&deep, "is not JSON"),
             ("[{\"task_id\":\"a\"", "is not JSON"),
         ] {
-            let error = load(text).unwrap_err().to_string();
+            let error = load(text).err().unwrap().to_string();
             assert!(error.contains(want), "{text}: {error}");
         }
     }
@@ -343,20 +314,23 @@ mod tests {
     #[test]
     fn a_second_result_of_a_task_is_kept_and_reported() {
         let results = load(r#"[{"task_id":"a"},{"task_id":"a"}]"#).unwrap();
-        assert_eq!((results.samples.len(), results.contradictions.len()), (2, 1));
+        assert_eq!((results.samples.count(), results.contradictions.len()), (2, 1));
+        assert_eq!(results.contradictions[0].place.as_deref(), Some("result 2"));
+        let many: Vec<String> = (0..300).map(|_| r#"{"task_id":"a"}"#.to_owned()).collect();
+        let results = load(&many.join("\n")).unwrap();
+        assert_eq!((results.contradictions.len(), results.contradictions_omitted), (MAX_EVIDENCE, 299 - 100));
     }
 
     #[test]
     fn attempts_are_the_largest_number_that_a_result_owns_up_to() {
-        let of = |text: &str| load(&format!("[{{\"task_id\":\"a\",{text}}}]")).unwrap().samples[0].attempts;
+        let of = |text: &str| samples_of(&format!("[{{\"task_id\":\"a\",{text}}}]"))[0].attempts;
         assert_eq!(of(r#""votingAttempts":3,"attempts":50"#), Some(50));
         assert_eq!(of(r#""attempts":["x","y"]"#), Some(2));
         assert_eq!(of(r#""attempts":"50""#), Some(50));
         assert_eq!(of(r#""votes":{"a":3,"b":2}"#), Some(5));
         assert_eq!(of(r#""votes":["a","a","b"]"#), Some(3));
         assert_eq!(of(r#""turns":1"#), None);
-        let not =
-            |text: &str| load(&format!("[{{\"task_id\":\"a\",{text}}}]")).unwrap().samples[0].not_attempts.clone();
+        let not = |text: &str| samples_of(&format!("[{{\"task_id\":\"a\",{text}}}]"))[0].not_attempts.clone();
         assert_eq!(not(r#""attempts":"many""#).as_deref(), Some("`attempts` is a string: many"));
         assert_eq!(not(r#""attempts":3"#), None);
     }

@@ -1,11 +1,12 @@
 //! When steps happened, as far as they say it.
 
 use proofmark_canon::{Map, Value};
+use serde::{Deserialize, Serialize};
 
 use crate::input::fields::first;
 
 /// Moments of a trajectory, in milliseconds since 1970.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
     pub first: Option<i64>,
     pub last: Option<i64>,

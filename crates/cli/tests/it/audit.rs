@@ -402,3 +402,38 @@ fn arguments_that_do_not_fit_together_are_refused() {
         assert_eq!(env.run(arguments).code, 2, "{arguments:?}");
     }
 }
+
+/// Results, trajectories and a dataset of so many tasks; one trajectory and one row have no order in common with the results.
+fn many(tasks: u64) -> TestEnv {
+    let env = empty();
+    let of = |task: u64| (format!("task-{task:05}"), format!("Quellmar {task}"));
+    let results: Vec<Value> = (0..tasks).map(|task| result(&of(task).0, &of(task).1)).collect();
+    env.put("results.json", json!({"results": results}).to_string());
+    let shuffled = || (0..tasks).map(move |task| task * 7_919 % tasks);
+    let lines: Vec<String> = shuffled().map(|task| trajectory(&of(task).0).to_string()).collect();
+    env.put("trajectories.jsonl", lines.join("\n"));
+    let rows =
+        shuffled().map(|task| json!({"task_id": of(task).0, "Question": "Which town?", "Final answer": of(task).1}));
+    env.put("gold.jsonl", rows.map(|row| format!("{row}\n")).collect::<String>());
+    env.put(
+        "metadata.json",
+        json!({"gaia_split": "validation", "voting_attempts": 1, "total_questions": tasks}).to_string(),
+    );
+    env
+}
+
+#[test]
+fn thirty_times_the_tasks_take_no_more_memory() {
+    let [few, lots] = [400, 12_000].map(|tasks| {
+        let env = many(tasks);
+        let arguments = [&["audit"], &FILES[..], &["--gold", "gold.jsonl", "--format", "json"]].concat();
+        let (ran, kib) = env.call(&arguments).start().wait_with_memory();
+        let report = ran.expect(0).json();
+        assert_eq!(report["totals"]["samples"], tasks);
+        assert_eq!(report["totals"]["trajectories"], tasks);
+        assert_eq!(check(&report, "AUD-1")["coverage"], json!({"of": tasks, "seen": tasks}));
+        kib
+    });
+    // Before what is known of a task went to scratch files, it was twice as much.
+    assert!(lots < few + few / 3, "{few} and {lots} KiB");
+}

@@ -244,23 +244,11 @@ fn endless_replies_end_at_a_limit_and_fill_no_memory() {
     let env = env();
     questions(&env, 12);
     suite(&env, &format!("  - {{id: m, model: \"compatible:x\", base_url: \"{}\"}}", raw.base()), "");
-    let running = env.call(&RUN).start();
-    let status = format!("/proc/{}/status", running.id());
-    let mut most = 0;
-    // A program that has ended has no memory any more.
-    while let Some(now) = std::fs::read_to_string(&status).ok().and_then(|text| memory(&text)) {
-        most = most.max(now);
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    assert_all(&env, &running.wait(), "malformed: the reply is longer than 134217728 bytes");
+    let (ran, most) = env.call(&RUN).start().wait_with_memory();
+    assert_all(&env, &ran, "malformed: the reply is longer than 134217728 bytes");
     assert_eq!(raw.asked(), 12, "what is too long is not asked for again");
     // Four of the largest at once; all twelve would be more than a gigabyte.
     assert!((100 << 10..700 << 10).contains(&most), "{most} KiB");
-}
-
-/// The most memory that a process has had, in KiB.
-fn memory(status: &str) -> Option<u64> {
-    status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().trim_end_matches(" kB").parse().ok())
 }
 
 #[test]

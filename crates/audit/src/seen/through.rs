@@ -1,143 +1,21 @@
-//! One trajectory looked through: what it shows of its sample, and what is found in it.
-//!
-//! A pure function of the sample and the line, so that lines can be looked at in any order and on any thread.
+//! One trajectory, looked through.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use proofmark_artefact::audit::{Evidence, Severity};
+use proofmark_artefact::spill::Spot;
 use proofmark_artefact::text::excerpt;
 use proofmark_canon::Value;
 
-use crate::kept::{Kept, Reveal, finding};
-use crate::look::{Forbidden, Grade, Marks, Plea, PleaKind, Sighting, Subject, Watch, pleas, touches_of};
+use super::texts::{evidence_of, pleas_of, watch_of};
+use super::{ISOLATION, LEAK, Lens, Looked, MOST_OF_ONE, ORACLE, Seen, Sight};
+use crate::kept::finding;
+use crate::look::{Grade, Sighting, Watch, touches_of};
 use crate::sample::{Origin, Sample};
-use crate::trace::{Args, Call, Extent, Heard, Return, Step, Times, Trace};
-
-/// What is the same for all trajectories.
-pub struct Lens<'a> {
-    pub origin: Origin,
-    pub marks: &'a Marks,
-    pub forbidden: &'a Forbidden,
-    /// What agents were told of their tools.
-    pub tools: &'a [(String, String)],
-    pub reveal: Reveal,
-    /// What evidence calls the file.
-    pub file: &'a str,
-}
-
-/// What the trajectories of one sample show.
-#[derive(Debug, Clone, Default)]
-pub struct Seen {
-    pub trajectories: u32,
-    pub steps: u64,
-    pub model_calls: u64,
-    /// Bytes that the model said.
-    pub said_bytes: u64,
-    pub output_tokens: Option<u64>,
-    /// A step's own tokens cannot be right for what it says.
-    pub token_mismatch: Option<String>,
-    /// Tokens of all calls of the model together; `None` where one does not count.
-    pub step_tokens: Option<u64>,
-    /// Tokens of the call with most of them.
-    pub most_tokens: u64,
-    /// Turns or tokens that are no counts, in their own words.
-    pub not_count: Option<String>,
-    /// How many attempts a trajectory owns up to.
-    pub attempts: u64,
-    /// Attempts that are no count, in their own words.
-    pub not_attempts: Option<String>,
-    pub times: Times,
-    /// Whether every trajectory showed all that the check looks for.
-    pub leak: Sight,
-    pub oracle: Sight,
-    pub isolation: Sight,
-}
-
-/// How much could be seen.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Sight {
-    /// There is no trajectory.
-    #[default]
-    Nothing,
-    Part,
-    All,
-}
-
-/// What was found in all trajectories.
-#[derive(Debug, Default)]
-pub struct Found {
-    pub leaks: Kept,
-    pub oracles: Kept,
-    pub touches: Kept,
-    pub pleas: Kept,
-    /// By check: what was not recorded, and in how many trajectories.
-    pub gaps: BTreeMap<(&'static str, &'static str), u64>,
-    pub trajectories: u64,
-    pub steps: u64,
-    pub tool_calls: u64,
-    pub tool_results: u64,
-}
-
-/// What one trajectory shows.
-#[derive(Debug, Default)]
-pub struct Looked {
-    pub sample: usize,
-    pub seen: Seen,
-    leaks: Vec<Evidence>,
-    oracles: Vec<Evidence>,
-    touches: Vec<Evidence>,
-    pleas: Vec<Evidence>,
-    gaps: Vec<(&'static str, &'static str)>,
-    tool_calls: u64,
-    tool_results: u64,
-}
-
-/// The most findings of one kind that one trajectory gives.
-const MOST_OF_ONE: usize = 16;
-
-impl Found {
-    /// Takes what one trajectory shows, in the order of the file.
-    pub fn take(&mut self, looked: Looked, all: &mut [Seen]) {
-        self.trajectories += 1;
-        self.steps += looked.seen.steps;
-        self.tool_calls += looked.tool_calls;
-        self.tool_results += looked.tool_results;
-        self.leaks.extend(looked.leaks);
-        self.oracles.extend(looked.oracles);
-        self.touches.extend(looked.touches);
-        self.pleas.extend(looked.pleas);
-        for gap in looked.gaps {
-            *self.gaps.entry(gap).or_default() += 1;
-        }
-        let Some(seen) = all.get_mut(looked.sample) else { return };
-        let (new, is_first) = (looked.seen, seen.trajectories == 0);
-        let join = |old: Sight, new: Sight| if is_first { new } else { old.min(new) };
-        seen.leak = join(seen.leak, new.leak);
-        seen.oracle = join(seen.oracle, new.oracle);
-        seen.isolation = join(seen.isolation, new.isolation);
-        seen.trajectories += 1;
-        seen.steps += new.steps;
-        seen.model_calls += new.model_calls;
-        seen.said_bytes += new.said_bytes;
-        seen.output_tokens = match (seen.output_tokens, new.output_tokens) {
-            (Some(old), Some(new)) => Some(old.saturating_add(new)),
-            (old, new) => old.or(new),
-        };
-        seen.token_mismatch = seen.token_mismatch.take().or(new.token_mismatch);
-        seen.step_tokens = match (is_first, seen.step_tokens, new.step_tokens) {
-            (true, _, new) => new,
-            (_, old, new) => old.zip(new).map(|(old, new)| old.saturating_add(new)),
-        };
-        seen.most_tokens = seen.most_tokens.max(new.most_tokens);
-        seen.not_count = seen.not_count.take().or(new.not_count);
-        seen.attempts = seen.attempts.max(new.attempts);
-        seen.not_attempts = seen.not_attempts.take().or(new.not_attempts);
-        seen.times.join(new.times);
-    }
-}
+use crate::trace::{Args, Call, Extent, Heard, Return, Step, Trace};
 
 /// Looks through one trajectory of a sample.
-pub fn look_through(lens: &Lens<'_>, at: usize, sample: &Sample, line: u64, trace: &Trace<'_>) -> Looked {
+pub fn look_through(lens: &Lens<'_>, at: Spot, sample: &Sample, line: u64, trace: &Trace<'_>) -> Looked {
     let golds = sample.golds();
     let watch = (!golds.is_empty()).then(|| watch_of(lens, sample, &golds));
     let mut look = Look {
@@ -202,11 +80,8 @@ struct Known<'v> {
     calls: HashSet<String>,
 }
 
-pub(crate) const LEAK: &str = "AUD-1";
-pub(crate) const ORACLE: &str = "AUD-3";
-pub(crate) const ISOLATION: &str = "AUD-4";
 const GOLD_GAPS: &[(&str, &str)] = &[(LEAK, NO_GOLD), (ORACLE, NO_GOLD)];
-pub(crate) const NO_GOLD: &str = "gold answers are not known, so that nothing can be compared with them";
+const NO_GOLD: &str = "gold answers are not known, so that nothing can be compared with them";
 const CUT_RESULT: &str = "tool results are recorded in part, without a scan of the whole";
 const CUT_PROMPT: &str = "prompts are recorded in part";
 const CUT_ARGS: &str = "arguments of tool calls are recorded in part";
@@ -459,85 +334,6 @@ fn push(list: &mut Vec<Evidence>, evidence: Evidence) {
     }
 }
 
-/// Pleas to the grader in a text; not those that the question or the gold answer holds itself.
-pub(crate) fn pleas_of(reveal: Reveal, sample: &Sample, text: &str, place: &str) -> Vec<Evidence> {
-    let own = |plea: &Plea| text.get(plea.offset..plea.offset.saturating_add(plea.length)).unwrap_or_default();
-    let found = pleas(text).into_iter().filter(|plea| {
-        let own = own(plea);
-        !sample.question.contains(own) && !sample.golds().iter().any(|gold| gold.contains(own))
-    });
-    found
-        .map(|plea| {
-            // Nobody hides by chance what is said to a grader.
-            let severity = if plea.is_hidden { Severity::Critical } else { Severity::Warn };
-            let (name, sentence) = words_of(plea.kind);
-            let message = format!("{sentence}: {}", reveal.text(sample, own(&plea), 120));
-            let mut evidence = finding(severity, name, sample, message);
-            evidence.place = Some(place.to_owned());
-            evidence
-        })
-        .take(MOST_OF_ONE)
-        .collect()
-}
-
-/// A name and a sentence for what a plea does.
-fn words_of(kind: PleaKind) -> (&'static str, &'static str) {
-    match kind {
-        PleaKind::Override => ("override", "the text tells the grader to forget its instructions"),
-        PleaKind::Demand => ("demand", "the text tells the grader what to say"),
-        PleaKind::Address => ("address", "the text speaks to the grader"),
-        PleaKind::Verdict => ("fake_verdict", "the text looks like a verdict"),
-        PleaKind::RoleMarker => ("role_marker", "the text looks like the beginning of somebody else's message"),
-        PleaKind::Comment => ("comment", "the text hides a comment"),
-        PleaKind::Invisible => ("invisible", "the text holds characters that cannot be seen"),
-    }
-}
-
-/// The gold answer in texts that the agent was given, each of them whole.
-pub(crate) fn look_at_prompt(lens: &Lens<'_>, sample: &Sample, texts: &[&str], place: &str) -> Vec<Evidence> {
-    let golds = sample.golds();
-    if golds.is_empty() {
-        return Vec::new();
-    }
-    let watch = watch_of(lens, sample, &golds);
-    let sightings = texts.iter().flat_map(|text| watch.oracle(text));
-    let found = sightings.map(|sighting| evidence_of(lens, sample, sighting.why.as_str(), &sighting, place));
-    found.take(MOST_OF_ONE).collect()
-}
-
-/// The gold answer in the words that all prompts of a task have, where they call it the answer.
-pub(crate) fn look_at_frame(lens: &Lens<'_>, sample: &Sample, texts: &[String], place: &str) -> Vec<Evidence> {
-    let golds = sample.golds();
-    let watch = watch_of(lens, sample, &golds);
-    let sightings = texts.iter().flat_map(|text| watch.told(text));
-    sightings.map(|sighting| evidence_of(lens, sample, sighting.why.as_str(), &sighting, place)).take(1).collect()
-}
-
-fn watch_of(lens: &Lens<'_>, sample: &Sample, golds: &[String]) -> Watch {
-    Watch::new(&Subject {
-        gold: golds,
-        question: &sample.question,
-        task_id: &sample.item,
-        choices: &sample.choices,
-        shown: &[],
-        marks: lens.marks,
-    })
-}
-
-fn evidence_of(lens: &Lens<'_>, sample: &Sample, name: &str, sighting: &Sighting, place: &str) -> Evidence {
-    let severity = match sighting.grade {
-        Grade::Critical => Severity::Critical,
-        Grade::Information => Severity::Info,
-    };
-    let mut evidence = finding(severity, name, sample, sighting.why.sentence());
-    evidence.gold = lens.reveal.gold(sample);
-    evidence.place = Some(match sighting.form {
-        Some(_) => format!("{place}, byte {}", sighting.offset),
-        None => place.to_owned(),
-    });
-    evidence
-}
-
 /// Whether a member of a result repeats what a call searched for. A question that a tool brings by itself is none.
 fn is_echo(name: &str, text: &str, asked_for: &[String]) -> bool {
     const NAMES: &[&str] = &["query", "search", "term", "keyword"];
@@ -578,7 +374,10 @@ pub(crate) fn is_token_count_of(tokens: u64, bytes: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Found, Sights};
     use super::*;
+    use crate::kept::Reveal;
+    use crate::look::{Forbidden, Marks};
     use proofmark_canon::json;
 
     fn sample() -> Sample {
@@ -604,7 +403,7 @@ mod tests {
             reveal: Reveal::Digests,
             file: "trajectories",
         };
-        look_through(&lens, 0, &sample(), 1, &Trace::of(&value).unwrap())
+        look_through(&lens, Spot(0), &sample(), 1, &Trace::of(&value).unwrap())
     }
 
     fn names(list: &[Evidence]) -> Vec<(&str, Severity)> {
@@ -676,13 +475,13 @@ mod tests {
 
     #[test]
     fn no_sample_is_seen_whole_when_one_of_its_trajectories_is_not() {
-        let mut found = Found::default();
-        let mut seen = vec![Seen::default()];
+        let (mut found, mut sights) = (Found::default(), Sights::default());
         for steps in [r#"{"type":"prompt","content":"q"}"#, r#"{"type":"dream"}"#, r#"{"type":"prompt","content":"q"}"#]
         {
-            found.take(look(Origin::Foreign, steps), &mut seen);
+            found.take(look(Origin::Foreign, steps), &mut sights).unwrap();
         }
-        assert_eq!((seen[0].leak, seen[0].trajectories, found.trajectories), (Sight::Part, 3, 3));
+        let seen = sights.finish().unwrap().joined().unwrap().of(Spot(0)).unwrap();
+        assert_eq!((seen.leak, seen.trajectories, found.trajectories), (Sight::Part, 3, 3));
     }
 
     #[test]
@@ -701,7 +500,7 @@ mod tests {
             file: "t",
         };
         let unknown = Sample { gold: Value::Null, ..sample() };
-        let looked = look_through(&lens, 0, &unknown, 1, &Trace::of(&value).unwrap());
+        let looked = look_through(&lens, Spot(0), &unknown, 1, &Trace::of(&value).unwrap());
         assert_eq!((looked.seen.leak, looked.seen.oracle), (Sight::Part, Sight::Part));
         assert_eq!(names(&looked.leaks), [("dataset_source", Severity::Critical)]);
     }

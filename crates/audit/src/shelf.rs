@@ -2,6 +2,7 @@
 //!
 //! An audit holds a shelf of samples and, where a dataset is given, one of its rows.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::marker::PhantomData;
 
@@ -71,7 +72,8 @@ pub struct Shelf<T> {
 pub struct Twice {
     /// The earliest of those that repeat one.
     pub again: Vec<Spot>,
-    pub total: u64,
+    /// How many are not listed.
+    pub omitted: u64,
 }
 
 impl<T: DeserializeOwned> Shelf<T> {
@@ -94,17 +96,17 @@ impl<T: DeserializeOwned> Shelf<T> {
 
     /// Which names stand more than once; at most `keep` places are listed.
     pub fn twice(&self, keep: usize) -> io::Result<Twice> {
-        let (mut earliest, mut total) = (Earliest::new(keep), 0);
+        let mut earliest = Earliest::new(keep);
         let mut last: Option<[u8; NAME]> = None;
         for entry in self.names.walk() {
             let entry = entry?;
             if last.is_some_and(|last| last[..MARK] == entry[..MARK]) {
-                total += 1;
                 earliest.push(spot_of(&entry));
             }
             last = Some(entry);
         }
-        Ok(Twice { again: earliest.into_iter().collect(), total })
+        let (again, omitted) = earliest.into_parts();
+        Ok(Twice { again: again.into_iter().collect(), omitted })
     }
 
     /// Goes through what is not named: `named` has the marks of all names that are, in order.
@@ -144,16 +146,19 @@ impl<T: DeserializeOwned> Iterator for Things<'_, T> {
 
 /// The smallest of any number of things.
 pub(crate) struct Earliest<T> {
-    kept: std::collections::BTreeSet<T>,
+    kept: BTreeSet<T>,
     keep: usize,
+    total: u64,
 }
 
 impl<T: Ord> Earliest<T> {
     pub(crate) fn new(keep: usize) -> Self {
-        Self { kept: std::collections::BTreeSet::new(), keep }
+        Self { kept: BTreeSet::new(), keep, total: 0 }
     }
 
+    /// Adds one. None of them comes twice.
     pub(crate) fn push(&mut self, thing: T) {
+        self.total += 1;
         if self.kept.len() < self.keep {
             self.kept.insert(thing);
         } else if self.kept.last().is_some_and(|last| thing < *last) {
@@ -161,14 +166,15 @@ impl<T: Ord> Earliest<T> {
             self.kept.pop_last();
         }
     }
-}
 
-impl<T> IntoIterator for Earliest<T> {
-    type Item = T;
-    type IntoIter = std::collections::btree_set::IntoIter<T>;
+    pub(crate) fn total(&self) -> u64 {
+        self.total
+    }
 
-    fn into_iter(self) -> Self::IntoIter {
-        self.kept.into_iter()
+    /// Those that are kept, in order, and how many are not.
+    pub(crate) fn into_parts(self) -> (BTreeSet<T>, u64) {
+        let omitted = self.total - self.kept.len() as u64;
+        (self.kept, omitted)
     }
 }
 
@@ -224,7 +230,7 @@ mod tests {
         assert_eq!(shelf.get(shelf.find("3").unwrap().unwrap()).unwrap(), ("3".to_owned(), 3));
         let twice = shelf.twice(2).unwrap();
         let again: Vec<usize> = twice.again.iter().map(|spot| shelf.get(*spot).unwrap().1).collect();
-        assert_eq!((again, twice.total), (vec![15_000, 15_001], 5_000));
+        assert_eq!((again, twice.omitted), (vec![15_000, 15_001], 4_998));
     }
 
     #[test]

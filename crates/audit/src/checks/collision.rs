@@ -111,14 +111,13 @@ fn note_forms(sample: &Sample, spot: Spot, forms: &mut Groups<32>) -> io::Result
 
 /// Different gold answers of two samples that are one for the scorer.
 fn twins(scene: &Scene<'_>, forms: Groups<32>, kept: &mut Kept) -> io::Result<()> {
-    let (mut pairs, mut total) = (Earliest::new(MAX_EVIDENCE), 0);
+    let mut pairs = Earliest::new(MAX_EVIDENCE);
     forms.each(|first, this| {
         if first.spot() != this.spot() && first.note() != this.note() {
-            total += 1;
             pairs.push((this.spot(), first.spot()));
         }
     })?;
-    let mut shown = 0;
+    let (pairs, omitted) = pairs.into_parts();
     for (this, first) in pairs {
         let (sample, other) = (scene.samples.get(this)?, scene.samples.get(first)?);
         let (one, two) = (excerpt(&other.id, 60), excerpt(&sample.id, 60));
@@ -126,9 +125,8 @@ fn twins(scene: &Scene<'_>, forms: Groups<32>, kept: &mut Kept) -> io::Result<()
         let mut evidence = finding_of_all(Severity::Warn, "golds_collide", message);
         evidence.gold = scene.reveal.gold(&sample);
         kept.push(evidence);
-        shown += 1;
     }
-    kept.omit(total - shown);
+    kept.omit(omitted);
     Ok(())
 }
 

@@ -133,21 +133,19 @@ fn foreign(scene: &Scene<'_>, of: u64, seen: u64) -> Outcome {
 
 /// Request ids that stand at several results.
 fn repeated_ids(scene: &Scene<'_>, ids: Groups<24>, kept: &mut Kept) -> io::Result<()> {
-    let (mut pairs, mut total) = (Earliest::new(MAX_EVIDENCE), 0);
+    let mut pairs = Earliest::new(MAX_EVIDENCE);
     ids.each(|first, this| {
         if first != this {
-            total += 1;
             pairs.push((this.spot(), first.spot()));
         }
     })?;
-    let mut shown = 0;
+    let (pairs, omitted) = pairs.into_parts();
     for (this, first) in pairs {
         let other = scene.samples.get(first)?.id;
         let message = format!("its request id is that of `{}` too", excerpt(&other, 60));
         kept.push(finding(Severity::Warn, "repeated_request_id", &scene.samples.get(this)?, message));
-        shown += 1;
     }
-    kept.omit(total - shown);
+    kept.omit(omitted);
     Ok(())
 }
 
@@ -197,11 +195,10 @@ fn other_model(sample: &Sample, declared: Option<&str>) -> Option<Evidence> {
 
 /// A stochastic model that gives the same long answer to every sample of an item was asked once.
 fn repeated_answers(scene: &Scene<'_>, answers: Groups<41>, kept: &mut Kept) -> io::Result<()> {
-    let (mut items, mut total) = (Earliest::new(MAX_EVIDENCE), 0);
+    let mut items = Earliest::new(MAX_EVIDENCE);
     let mut group: Option<(Spot, u64, bool)> = None;
     let mut close = |group: Option<(Spot, u64, bool)>| {
         if let Some((spot, count, true)) = group.filter(|(_, count, _)| *count > 1) {
-            total += 1;
             items.push((spot, count));
         }
     };
@@ -214,13 +211,12 @@ fn repeated_answers(scene: &Scene<'_>, answers: Groups<41>, kept: &mut Kept) -> 
         }
     })?;
     close(group);
-    let mut shown = 0;
+    let (items, omitted) = items.into_parts();
     for (spot, count) in items {
         let message = format!("{count} samples of a stochastic model have the same long answer");
         kept.push(finding(Severity::Warn, "identical_outputs", &scene.samples.get(spot)?, message));
-        shown += 1;
     }
-    kept.omit(total - shown);
+    kept.omit(omitted);
     Ok(())
 }
 

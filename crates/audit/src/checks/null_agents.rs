@@ -79,7 +79,7 @@ impl Checking for NullAgents {
     }
 
     fn finish(self: Box<Self>, scene: &Scene<'_>) -> io::Result<Outcome> {
-        let mut credited: [(u64, Earliest<Spot>); NULLS.len()] = NULLS.each_ref().map(|_| (0, Earliest::new(EXAMPLES)));
+        let mut credited: [Earliest<Spot>; NULLS.len()] = NULLS.each_ref().map(|_| Earliest::new(EXAMPLES));
         let mut coverage = Coverage::default();
         self.items.each(|first, this| {
             if first != this {
@@ -88,15 +88,17 @@ impl Checking for NullAgents {
             let bits = this.note()[0];
             coverage.of += 1;
             coverage.seen += u64::from(bits & UNSCORED == 0);
-            for (_, (count, examples)) in credited.iter_mut().enumerate().filter(|(at, _)| bits >> at & 1 == 1) {
-                *count += 1;
-                examples.push(this.spot());
+            for (_, credited) in credited.iter_mut().enumerate().filter(|(at, _)| bits >> at & 1 == 1) {
+                credited.push(this.spot());
             }
         })?;
         let mut outcome = Outcome { coverage, ..Outcome::default() };
         let of = coverage.of;
-        for (null, (count, examples)) in NULLS.iter().zip(credited).filter(|(_, (count, _))| *count > 0) {
-            let examples: Vec<String> = examples
+        for (null, credited) in NULLS.iter().zip(credited).filter(|(_, credited)| credited.total() > 0) {
+            let count = credited.total();
+            let examples: Vec<String> = credited
+                .into_parts()
+                .0
                 .into_iter()
                 .map(|spot| Ok(format!("`{}`", excerpt(&scene.samples.get(spot)?.id, 60))))
                 .collect::<io::Result<_>>()?;

@@ -205,20 +205,18 @@ fn dropped(scene: &Scene<'_>, asked: Sorter<MARK>, kept: &mut Kept) -> io::Resul
     let tasks = scene.facts.tasks.iter().enumerate();
     let mut of_gold = tasks.filter(|(at, _)| scene.samples.gold_of(*at).is_some());
     let Some(gold) = scene.samples.gold().filter(|_| !of_gold.any(|(_, task)| task.is_part)) else { return Ok(()) };
-    let (mut ids, mut total) = (Earliest::new(MAX_EVIDENCE), 0);
+    let mut ids = Earliest::new(MAX_EVIDENCE);
     gold.others(asked.finish()?.into_walk()?, |row| {
         if level.is_none() || row.level.is_none() || row.level.map(u64::from) == level {
-            total += 1;
             ids.push(row.id);
         }
     })?;
-    let mut shown = 0;
+    let (ids, omitted) = ids.into_parts();
     for id in ids {
         let evidence = finding_of_all(Severity::Critical, "dropped_task", "a task of the dataset has no result");
         kept.push(Evidence { sample: Some(excerpt(&id, 200)), ..evidence });
-        shown += 1;
     }
-    kept.omit(total - shown);
+    kept.omit(omitted);
     Ok(())
 }
 

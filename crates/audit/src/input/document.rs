@@ -1,4 +1,4 @@
-//! A file that is one JSON value, read part by part: the items of a list, and the members beside it.
+//! Files of many JSON values: one a line, or all of them in one, which is read part by part.
 //!
 //! What harnesses write is a list of results, or an object with one among its members. Such a file may be large; no more
 //! than one item of it is in memory.
@@ -8,13 +8,13 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use memchr::{memchr_iter, memchr2};
-use proofmark_artefact::store::OpenError;
+use proofmark_artefact::store::{Hashed, Lines, OpenError};
 use proofmark_canon::json::{self, Integers, ParseError, ParseErrorKind};
-use proofmark_canon::{Map, Value};
+use proofmark_canon::{Digest, Map, Value};
 
 use crate::error::AuditError;
 
-/// The longest item or member.
+/// The longest item, member or line.
 const MAX_PART: usize = 16 << 20;
 const BLOCK: usize = 64 * 1024;
 
@@ -83,6 +83,28 @@ pub fn open(path: &Path) -> Result<File, AuditError> {
         return Err(OpenError::NotAFile(path.to_owned()).into());
     }
     File::open(path).map_err(io)
+}
+
+/// Reads a file of one value a line; its digest and length are returned.
+pub fn each_line(
+    path: &Path,
+    mut take: impl FnMut(Value, u64) -> Result<(), AuditError>,
+) -> Result<(Digest, u64), AuditError> {
+    let mut lines = Lines::new(Hashed::new(open(path)?), MAX_PART);
+    while let Some(line) = lines.next_line().map_err(|source| AuditError::Line { path: path.to_owned(), source })? {
+        if line.bytes.trim_ascii().is_empty() {
+            continue;
+        }
+        let number = line.number;
+        let value = json::parse_with(line.bytes, Integers::AsText).map_err(|source| AuditError::NotJson {
+            path: path.to_owned(),
+            line: number,
+            source,
+        })?;
+        take(value, number)?;
+    }
+    let hashed = lines.drain().map_err(|source| AuditError::Io { path: path.to_owned(), source })?;
+    Ok(hashed.finish())
 }
 
 /// Where in a document we are.

@@ -4,20 +4,18 @@ use std::io;
 use std::path::Path;
 
 use proofmark_artefact::spill::MARK;
-use proofmark_artefact::store::{Hashed, Lines};
+use proofmark_artefact::store::Hashed;
 use proofmark_artefact::suite::gaia;
-use proofmark_canon::json::{self, Integers};
 use proofmark_canon::{Digest, Map, Value};
 use proofmark_run::dataset::{is_table, read_table};
 use serde::{Deserialize, Serialize};
 
-use super::document::{Layout, Part, Parts, layout_of, open};
+use super::document::{Layout, Part, Parts, each_line, layout_of, open};
 use super::fields::{self, first};
 use crate::error::AuditError;
 use crate::sample::as_text;
 use crate::shelf::{Filling, Shelf};
 
-const MAX_ROW: usize = 16 << 20;
 /// What the hub calls its list of rows.
 const ROWS: &str = "rows";
 /// GAIA keeps its answers in one of these files of a split's folder.
@@ -68,7 +66,7 @@ pub fn load_gold(path: &Path) -> Result<Gold, AuditError> {
     } else if layout_of(open(path)?, ROWS).map_err(|broken| broken.of(path))? == Layout::Document {
         load_document(path, &mut rows)?
     } else {
-        load_lines(path, &mut rows)?
+        each_line(path, |value, number| add_value(&mut rows, &value, path, format!("line {number}")))?
     };
     if rows.is_empty() {
         return Err(AuditError::Nothing { path: path.to_owned() });
@@ -92,24 +90,6 @@ fn load_document(path: &Path, rows: &mut Filling<Row>) -> Result<(Digest, u64), 
         add_value(rows, item.get("row").unwrap_or(&item), path, format!("row {number}"))?;
     }
     Ok(parts.into_source().finish())
-}
-
-fn load_lines(path: &Path, rows: &mut Filling<Row>) -> Result<(Digest, u64), AuditError> {
-    let mut lines = Lines::new(Hashed::new(open(path)?), MAX_ROW);
-    while let Some(line) = lines.next_line().map_err(|source| AuditError::Line { path: path.to_owned(), source })? {
-        if line.bytes.trim_ascii().is_empty() {
-            continue;
-        }
-        let number = line.number;
-        let value = json::parse_with(line.bytes, Integers::AsText).map_err(|source| AuditError::NotJson {
-            path: path.to_owned(),
-            line: number,
-            source,
-        })?;
-        add_value(rows, &value, path, format!("line {number}"))?;
-    }
-    let hashed = lines.drain().map_err(|source| AuditError::Io { path: path.to_owned(), source })?;
-    Ok(hashed.finish())
 }
 
 fn add_value(rows: &mut Filling<Row>, value: &Value, path: &Path, place: String) -> Result<(), AuditError> {

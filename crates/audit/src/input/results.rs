@@ -3,12 +3,11 @@
 use std::io;
 use std::path::Path;
 
-use proofmark_artefact::store::{Hashed, Lines};
+use proofmark_artefact::store::Hashed;
 use proofmark_artefact::text::excerpt;
-use proofmark_canon::json::{self, Integers};
 use proofmark_canon::{Digest, Map, Value};
 
-use super::document::{Layout, Part, Parts, layout_of, open};
+use super::document::{Layout, Part, Parts, each_line, layout_of, open};
 use super::fields::{self, first};
 use crate::error::AuditError;
 use crate::kept::MAX_EVIDENCE;
@@ -16,8 +15,6 @@ use crate::sample::{Claim, ClaimKind, Contradiction, Mark, Sample};
 use crate::samples::Samples;
 use crate::shelf::Filling;
 
-/// The longest line of results.
-const MAX_RESULT: usize = 16 << 20;
 /// What the list of results is called.
 const RESULTS: &str = "results";
 
@@ -39,31 +36,15 @@ pub fn load_results(path: &Path) -> Result<Results, AuditError> {
     let mut reading = Reading::default();
     let is_result = |map: &Map| first(map, fields::ID).is_some();
     let digest = match layout_of(open(path)?, RESULTS).map_err(|broken| broken.of(path))? {
-        Layout::Object(map) if is_result(&map) => load_lines(path, &mut reading)?,
+        Layout::Object(map) if is_result(&map) => {
+            each_line(path, |value, number| reading.add(&value, number, path, "line"))?
+        }
         _ => load_document(path, &mut reading)?,
     };
     if reading.filling.is_empty() {
         return Err(AuditError::Nothing { path: path.to_owned() });
     }
     reading.finish(digest).map_err(AuditError::Scratch)
-}
-
-fn load_lines(path: &Path, reading: &mut Reading) -> Result<(Digest, u64), AuditError> {
-    let mut lines = Lines::new(Hashed::new(open(path)?), MAX_RESULT);
-    while let Some(line) = lines.next_line().map_err(|source| AuditError::Line { path: path.to_owned(), source })? {
-        if line.bytes.trim_ascii().is_empty() {
-            continue;
-        }
-        let number = line.number;
-        let value = json::parse_with(line.bytes, Integers::AsText).map_err(|source| AuditError::NotJson {
-            path: path.to_owned(),
-            line: number,
-            source,
-        })?;
-        reading.add(&value, number, path, "line")?;
-    }
-    let hashed = lines.drain().map_err(|source| AuditError::Io { path: path.to_owned(), source })?;
-    Ok(hashed.finish())
 }
 
 fn load_document(path: &Path, reading: &mut Reading) -> Result<(Digest, u64), AuditError> {
@@ -124,7 +105,7 @@ impl Reading {
         }
         Ok(Results {
             claims: found,
-            contradictions_omitted: twice.total - contradictions.len() as u64,
+            contradictions_omitted: twice.omitted,
             contradictions,
             has_request_ids: self.has_request_ids,
             header: self.header,

@@ -28,7 +28,7 @@ pub use look::{
 pub use models::{
     CassetteCommand, CassetteGcArgs, CassetteLsArgs, CassetteShowArgs, DoctorArgs, MockProviderArgs, ModelsArgs,
 };
-pub use run::{Allowance, CalibrateArgs, CalibrateFormat, CassetteMode, JudgeArgs, RunArgs, ScoreArgs};
+pub use run::{Allowance, CalibrateArgs, CalibrateFormat, CassetteMode, JudgeArgs, ProbeArgs, RunArgs, ScoreArgs};
 pub use verify::{
     AuditArgs, AuditFormat, BackfillArgs, HashArgs, KindArg, ModeArg, ReplayFormat, ReplayState, SealArgs, VerifyArgs,
     VerifyPackageArgs, VerifyReplayArgs,

@@ -90,20 +90,8 @@ pub struct RunArgs {
     /// How to print the result
     #[arg(long, value_enum, default_value_t = TextOrJson::Text, value_name = "FORMAT")]
     pub format: TextOrJson,
-    /// Attack the judges afterwards: N answers that they failed are put before them with injections in them
-    ///
-    /// What comes of it goes to `judge-probe.json` in the run directory. `proofmark calibrate` does the same with answers
-    /// that people have judged.
-    #[arg(
-        long,
-        value_name = "N",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "20",
-        value_parser = clap::value_parser!(u64).range(1..=10_000),
-        help_heading = "Judging"
-    )]
-    pub probe_judge: Option<u64>,
+    #[command(flatten)]
+    pub probe: ProbeArgs,
     #[command(flatten)]
     pub judging: JudgeArgs,
 }
@@ -153,6 +141,15 @@ pub struct ScoreArgs {
     /// How to print the result
     #[arg(long, value_enum, default_value_t = TextOrJson::Text, value_name = "FORMAT")]
     pub format: TextOrJson,
+    #[command(flatten)]
+    pub probe: ProbeArgs,
+    #[command(flatten)]
+    pub judging: JudgeArgs,
+}
+
+/// For whoever doubts the judges of a run.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct ProbeArgs {
     /// Attack the judges afterwards: N answers that they failed are put before them with injections in them
     ///
     /// What comes of it goes to `judge-probe.json` in the run directory. `proofmark calibrate` does the same with answers
@@ -167,8 +164,6 @@ pub struct ScoreArgs {
         help_heading = "Judging"
     )]
     pub probe_judge: Option<u64>,
-    #[command(flatten)]
-    pub judging: JudgeArgs,
 }
 
 /// For suites with judges.

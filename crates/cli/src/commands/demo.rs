@@ -31,7 +31,7 @@ pub(crate) fn run(args: &DemoArgs, settings: &Settings) -> Result<Exit, Failure>
     ))?;
     let run_args = RunArgs {
         judging: crate::args::JudgeArgs::default(),
-        probe_judge: None,
+        probe: crate::args::ProbeArgs::default(),
         suite: dir.join("suite.yaml"),
         run_dir: Some(dir.join("runs/demo")),
         overwrite: true,

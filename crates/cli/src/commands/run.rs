@@ -59,7 +59,7 @@ pub(crate) fn run_typed(
         return dry_run(&ready, args, settings);
     }
     let (outcome, shelf) = execute(ready, args, paths, repository, settings)?;
-    let probed = match args.probe_judge {
+    let probed = match args.probe.probe_judge {
         Some(most) => {
             // The run took the suite with it; its judges are asked once more.
             let ready = load_named(&args.suite, args.root.clone(), &overrides(args), settings)?;

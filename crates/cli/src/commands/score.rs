@@ -66,7 +66,7 @@ pub(crate) fn run(args: &ScoreArgs, settings: &Settings) -> Result<Exit, Failure
     shelf.report(settings);
     let outcome = outcome.map_err(|error| failure(&error))?;
     let against = given.run.as_ref().map(|run| compare(run, &run_dir)).transpose()?;
-    let probed = match args.probe_judge {
+    let probed = match args.probe.probe_judge {
         Some(most) => {
             let ready = load_named(&args.suite, args.root.clone(), &overrides, settings)?;
             judging::probe_run(&ready, &run_dir, most, &shelf, settings)?

@@ -11,7 +11,7 @@
 //!   `numeral` (numbers in words) and `layers` (encodings within encodings).
 //! - `forbidden` and `touch` calls that reach grader, gold, run directory or keys (AUD-4); with `unravel`, which writes
 //!   a command out as its author hid it, and `glob`.
-//! - `plea` texts that speak to the grader (AUD-9), with `phrases`, the table of what they say.
+//! - `plea` texts that speak to the grader (AUD-9).
 
 mod common;
 mod context;
@@ -24,7 +24,6 @@ mod marks;
 mod numeral;
 #[cfg(test)]
 mod pages;
-mod phrases;
 mod plea;
 mod question;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What people say to graders, in the languages that graders read.
 
-use super::plea::PleaKind;
+use super::PleaKind;
 
 /// Words that follow each other, with at most so many others between them.
 ///

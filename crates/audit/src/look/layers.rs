@@ -6,6 +6,8 @@ use aho_corasick::AhoCorasick;
 use proofmark_artefact::scan::undo;
 use proofmark_artefact::trajectory::Form;
 
+use super::codes::code_lists;
+
 /// A part of a text with one encoding undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Layer {
@@ -13,6 +15,16 @@ pub(super) struct Layer {
     pub range: Range<usize>,
     pub form: Form,
     pub text: String,
+    pub view: View,
+}
+
+/// What a reader sees of an encoding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum View {
+    /// Nothing of what it says: what stands around it is said of all of it.
+    Opaque,
+    /// The same text with signs in it: what stands around an answer is in the layer.
+    Wrapped,
 }
 
 /// The shortest run that is decoded: four characters have so many in two layers.
@@ -21,6 +33,8 @@ const MIN_RUN: usize = 8;
 const WORD: usize = 16;
 /// How much of a run is looked at to see how it is to be read.
 const SAMPLE: usize = 64;
+/// The most bytes that are tried in UTF-16 without a sign that they are.
+const MAX_WIDE: usize = 2048;
 /// How far around a wrapping within a wrapping the text is undone.
 const REACH: usize = 1024;
 
@@ -28,10 +42,14 @@ const REACH: usize = 1024;
 pub(super) fn layers(text: &str, mut give: impl FnMut(Layer)) {
     runs(text.as_bytes(), |range| {
         if let Some((form, text)) = decode(&text.as_bytes()[range.clone()]) {
-            give(Layer { range, form, text });
+            give(Layer { range, form, text, view: View::Opaque });
         }
     });
-    wrapped(text, give);
+    code_lists(text, |range, text| give(Layer { range, form: Form::Hex, text, view: View::Opaque }));
+    unseen(text, &mut give);
+    wrapped(text, &mut give);
+    joined(text, &mut give);
+    quoted_printable(text, give);
 }
 
 /// Gives short runs too, with what they say when all of it can be read.
@@ -161,18 +179,116 @@ fn decode(run: &[u8]) -> Option<(Form, String)> {
     let bare = run.strip_prefix(b"0x").or(run.strip_prefix(b"x")).unwrap_or(run);
     let digits: Vec<u8> = bare.iter().copied().filter(|byte| is_code(*byte)).collect();
     if digits.iter().all(u8::is_ascii_hexdigit) {
+        if is_of_one_script(&unhex(&digits[..digits.len().min(4 * SAMPLE)])) {
+            return wide(&unhex(&digits[..digits.len().min(2 * MAX_WIDE)])).map(|text| (Form::Hex, text));
+        }
         let best = (0..2).map(|phase| unhex(&digits[phase..digits.len().min(phase + SAMPLE)]));
         let (phase, share) = best_of(best);
         if share >= 70 {
-            return Some((Form::Hex, lossy(unhex(&digits[phase..]))));
+            return Some((Form::Hex, text_of(unhex(&digits[phase..]))));
         }
+        if let Some(text) = wide(&unhex(&digits)) {
+            return Some((Form::Hex, text));
+        }
+    }
+    if let Some(text) = unbase32(run) {
+        return Some((Form::Base64, text));
     }
     // Line breaks as JSON writes them leave an `n` behind.
     let code: Vec<u8> = unescaped(run);
+    if is_of_one_script(&unbase64(&code[..code.len().min(4 * SAMPLE)]))
+        && let Some(text) = wide(&unbase64(&code[..code.len().min(MAX_WIDE)]))
+    {
+        return Some((Form::Base64, text));
+    }
     let best = (0..4).map(|phase| unbase64(code.get(phase..code.len().min(phase + SAMPLE)).unwrap_or_default()));
     let (phase, share) = best_of(best);
+    if share < 70
+        && let Some(text) = wide(&unbase64(code.get(..code.len().min(MAX_WIDE)).unwrap_or_default()))
+    {
+        return Some((Form::Base64, text));
+    }
     let is_worth_it = share >= 70 || code.len() >= 4 * SAMPLE;
-    is_worth_it.then(|| (Form::Base64, lossy(unbase64(&code[if share >= 70 { phase } else { 0 }..]))))
+    is_worth_it.then(|| (Form::Base64, text_of(unbase64(&code[if share >= 70 { phase } else { 0 }..]))))
+}
+
+/// What bytes say that look like a text: in UTF-16 where every other byte is zero or a mark says so, else in UTF-8.
+fn text_of(bytes: Vec<u8>) -> String {
+    let zeros = |first: usize| bytes.iter().skip(first).step_by(2).take(SAMPLE).filter(|byte| **byte == 0).count();
+    let units = (bytes.len() / 2).min(SAMPLE);
+    let is_zero = |first: usize| units >= 3 && zeros(first) * 5 >= units * 3 && zeros(1 - first) * 5 <= units;
+    match bytes.as_slice() {
+        [0xFF, 0xFE, rest @ ..] => utf16(rest, u16::from_le_bytes),
+        [0xFE, 0xFF, rest @ ..] => utf16(rest, u16::from_be_bytes),
+        rest if is_zero(1) => utf16(rest, u16::from_le_bytes),
+        rest if is_zero(0) => utf16(rest, u16::from_be_bytes),
+        _ => lossy(bytes),
+    }
+}
+
+/// Whether bytes are letters of one script in UTF-16: every other byte is the same, and none that a text would have.
+fn is_of_one_script(bytes: &[u8]) -> bool {
+    let is_same = |first: usize| {
+        let every = || bytes.iter().skip(first).step_by(2);
+        let Some(most) = every().nth(1).filter(|byte| !byte.is_ascii_graphic() && **byte != 0) else { return false };
+        every().filter(|byte| *byte == most).count() * 10 >= every().count() * 8
+    };
+    bytes.len() >= 8 && (is_same(0) || is_same(1))
+}
+
+/// What bytes say that are no text in UTF-8, where they are one in UTF-16: letters of other scripts have no zeros. Nothing
+/// tells which of the two orders it is when there is no mark, so that both are read where both make sense.
+fn wide(bytes: &[u8]) -> Option<String> {
+    if !(6..=MAX_WIDE).contains(&bytes.len()) || !bytes.len().is_multiple_of(2) {
+        return None;
+    }
+    let is_text = |text: &String| {
+        let count = text.chars().count();
+        let letters = text.chars().filter(|character| {
+            character.is_alphanumeric() || character.is_ascii_graphic() || character.is_whitespace()
+        });
+        letters.count() * 10 >= count * 9
+    };
+    let readings = match bytes {
+        [0xFF, 0xFE, rest @ ..] => vec![utf16(rest, u16::from_le_bytes)],
+        [0xFE, 0xFF, rest @ ..] => vec![utf16(rest, u16::from_be_bytes)],
+        _ => vec![utf16(bytes, u16::from_le_bytes), utf16(bytes, u16::from_be_bytes)],
+    };
+    let texts: Vec<String> = readings.into_iter().filter(is_text).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
+    let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+    char::decode_utf16(units).map(|character| character.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+}
+
+/// What a run of base32 says, when that is a text.
+fn unbase32(run: &[u8]) -> Option<String> {
+    let is_code = |letters: fn(&u8) -> bool| run.iter().all(|byte| letters(byte) || matches!(byte, b'2'..=b'7'));
+    if run.len() < MIN_RUN || !is_code(u8::is_ascii_uppercase) && !is_code(u8::is_ascii_lowercase) {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(run.len() / 8 * 5 + 5);
+    let (mut bits, mut count) = (0u32, 0);
+    for byte in run {
+        let value = match byte.to_ascii_lowercase() {
+            letter @ b'a'..=b'z' => letter - b'a',
+            digit => digit - b'2' + 26,
+        };
+        (bits, count) = (bits << 5 | u32::from(value), count + 5);
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+            bits &= (1 << count) - 1;
+        }
+        // Words are no base32: most show it with the first letters.
+        if bytes.len() == 4 && best_of([bytes.clone()].into_iter()).1 < 70 {
+            return None;
+        }
+    }
+    let is_text = |text: &String| text.chars().all(|character| !character.is_control() || character.is_whitespace());
+    String::from_utf8(bytes).ok().filter(is_text)
 }
 
 /// The characters of the encoding, without line breaks and escapes.
@@ -275,27 +391,119 @@ fn wrapped(text: &str, mut give: impl FnMut(Layer)) {
     static FINDER: std::sync::OnceLock<Option<AhoCorasick>> = std::sync::OnceLock::new();
     let finder = FINDER.get_or_init(|| AhoCorasick::builder().ascii_case_insensitive(true).build(TRIGGERS).ok());
     let Some(finder) = finder else { return };
-    let mut range: Option<Range<usize>> = None;
-    let mut flush = |range: Range<usize>| {
-        let range = text.floor_char_boundary(range.start)..text.ceil_char_boundary(range.end.min(text.len()));
+    regions(text, finder.find_iter(text).map(|found| found.range()), |range| {
         let undone = undo(&text[range.clone()]);
         let form =
             if undone.len() < range.len() && text[range.clone()].contains("%2") { Form::Url } else { Form::Html };
-        give(Layer { range, form, text: undone });
+        give(Layer { range, form, text: undone, view: View::Wrapped });
+    });
+}
+
+/// Gives places with what stands around them, as one where they meet.
+pub(super) fn regions(text: &str, places: impl Iterator<Item = Range<usize>>, mut give: impl FnMut(Range<usize>)) {
+    let mut give = |range: Range<usize>| {
+        give(text.floor_char_boundary(range.start)..text.ceil_char_boundary(range.end.min(text.len())));
     };
-    for found in finder.find_iter(text) {
-        let next = found.start().saturating_sub(REACH)..found.end() + REACH;
+    let mut range: Option<Range<usize>> = None;
+    for found in places {
+        let next = found.start.saturating_sub(REACH)..found.end + REACH;
         match &mut range {
             Some(range) if next.start <= range.end => range.end = next.end,
             slot => {
                 if let Some(done) = slot.replace(next) {
-                    flush(done);
+                    give(done);
                 }
             }
         }
     }
     if let Some(range) = range {
-        flush(range);
+        give(range);
+    }
+}
+
+/// Puts together the strings that a program adds: `'Wel' + 'lington'`, also where each of them is a part of an encoding.
+fn joined(text: &str, mut give: impl FnMut(Layer)) {
+    let bytes = text.as_bytes();
+    let joint = |at: usize| -> Option<Range<usize>> {
+        let is_gap = |byte: &u8| byte.is_ascii_whitespace();
+        let before = bytes[at.saturating_sub(16)..at].iter().rev().take_while(|byte| is_gap(byte)).count();
+        let after = bytes[at + 1..].iter().take(16).take_while(|byte| is_gap(byte)).count();
+        let (from, to) = ((at - before).checked_sub(1)?, at + 1 + after);
+        let is_quote = |byte: u8| matches!(byte, b'"' | b'\'' | b'`');
+        (is_quote(bytes[from]) && bytes.get(to).is_some_and(|byte| is_quote(*byte))).then_some(from..to + 1)
+    };
+    let joints = |range: Range<usize>| {
+        let places = memchr::memchr_iter(b'+', &bytes[range.clone()]);
+        places.filter_map(move |at| joint(range.start + at))
+    };
+    regions(text, joints(0..bytes.len()), |range| {
+        let (mut out, mut done) = (String::with_capacity(range.len()), range.start);
+        for joint in joints(range.clone()).filter(|joint| joint.end <= range.end) {
+            if joint.start >= done {
+                out.push_str(&text[done..joint.start]);
+                done = joint.end;
+            }
+        }
+        out.push_str(&text[done..range.end]);
+        give(Layer { range, form: Form::Json, text: out, view: View::Wrapped });
+    });
+}
+
+/// Undoes quoted-printable letters, as mails write them: `Gaud=C3=AD`. What is ASCII is found as hex.
+fn quoted_printable(text: &str, mut give: impl FnMut(Layer)) {
+    let bytes = text.as_bytes();
+    let byte = |at: usize| -> Option<u8> {
+        let digits = bytes.get(at..at + 3)?.strip_prefix(b"=")?;
+        digits.iter().all(u8::is_ascii_hexdigit).then(|| unhex(digits)[0])
+    };
+    let is_letter =
+        |at: &usize| byte(*at).is_some_and(|byte| byte >= 0xC2) && byte(at + 3).is_some_and(|byte| byte & 0xC0 == 0x80);
+    let places = memchr::memchr_iter(b'=', bytes).filter(is_letter).map(|at| at..at + 6);
+    regions(text, places, |range| {
+        let mut out = Vec::with_capacity(range.len());
+        let mut at = range.start;
+        while at < range.end {
+            match (byte(at), bytes[at]) {
+                (Some(byte), _) => {
+                    out.push(byte);
+                    at += 3;
+                }
+                (None, b'=') if bytes[at + 1..].starts_with(b"\n") => at += 2,
+                (None, b'=') if bytes[at + 1..].starts_with(b"\r\n") => at += 3,
+                (None, plain) => {
+                    out.push(plain);
+                    at += 1;
+                }
+            }
+        }
+        give(Layer { range, form: Form::Url, text: lossy(out), view: View::Wrapped });
+    });
+}
+
+/// Gives text in characters that cannot be seen: tags, and selectors of variations as bytes.
+fn unseen(text: &str, mut give: impl FnMut(Layer)) {
+    let bytes = text.as_bytes();
+    let mut done = 0;
+    // The lead byte of all of them.
+    for at in memchr::memchr_iter(0xF3, bytes) {
+        if at < done {
+            continue;
+        }
+        let (mut said, mut end) = (Vec::new(), at);
+        for character in text[at..].chars() {
+            match character as u32 {
+                code @ 0xE0020..=0xE007E => said.push((code - 0xE0000) as u8),
+                code @ 0xE0100..=0xE01EF => said.push((code - 0xE0100 + 16) as u8),
+                code @ 0xFE00..=0xFE0F => said.push((code - 0xFE00) as u8),
+                0x200B..=0x200F | 0x2060..=0x2064 | 0xFEFF | 0xE0001 | 0xE007F => {}
+                _ => break,
+            }
+            end += character.len_utf8();
+        }
+        done = end.max(at + 1);
+        if said.len() >= 4 {
+            give(Layer { range: at..end, form: Form::Folded, text: lossy(said), view: View::Opaque });
+        }
     }
 }
 

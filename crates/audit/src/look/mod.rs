@@ -13,11 +13,15 @@
 //!   a command out as its author hid it, and `glob`.
 //! - `plea` texts that speak to the grader (AUD-9).
 
+mod codes;
 mod common;
 mod context;
 mod echo;
 mod forbidden;
+mod formula;
 mod glob;
+#[cfg(test)]
+mod hunt;
 mod label;
 mod layers;
 mod marks;
@@ -26,9 +30,11 @@ mod numeral;
 mod pages;
 mod plea;
 mod question;
+mod rows;
 #[cfg(test)]
 mod tests;
 mod touch;
+mod turned;
 mod unravel;
 mod watch;
 

@@ -55,7 +55,8 @@ pub(super) fn layers(text: &str, mut give: impl FnMut(Layer)) {
 /// Gives short runs too, with what they say when all of it can be read.
 pub(super) fn runs_of(content: &[u8], shortest: usize, mut give: impl FnMut(Range<usize>, Option<String>)) {
     find_runs(content, shortest, |range| {
-        let readable = |text: &str| text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
+        let is_readable = |byte: u8| byte.is_ascii_graphic() || byte == b' ' || byte.is_ascii_whitespace();
+        let readable = |text: &str| text.len() >= 4 && text.bytes().all(is_readable);
         let decoded =
             decode(&content[range.clone()]).map(|(_, text)| text.replace('\0', "")).filter(|text| readable(text));
         give(range, decoded);

@@ -42,10 +42,15 @@ pub(super) fn readings(command: &str) -> Vec<Reading> {
         text = next;
     }
     let variables = variables(&text);
-    let filled = fill(&text, &variables);
+    let filled = substitute(&fill(&substitute(&text, &variables), &variables), &variables);
     readings.add(&filled);
     readings.add(&unquote(&filled));
     let mut made = pieces(&filled, &variables);
+    let computed = compute(&filled);
+    if computed != filled {
+        readings.add(&computed);
+        made.extend(pieces(&computed, &variables));
+    }
     // A string may be a program itself: `python3 -c "…"`.
     for literal in literals(&filled).iter().filter(|literal| literal.text.contains(['\'', '"'])) {
         made.extend(pieces(&literal.text, &variables));
@@ -67,8 +72,9 @@ pub(super) fn readings(command: &str) -> Vec<Reading> {
     if ["rot13", "rot_13", "rot-13", "n-za-m"].iter().any(|word| lower.contains(word)) {
         readings.add(&rotate(&filled));
     }
-    for dropped in dropped(&filled) {
-        let rest: String = filled.replace(&dropped, "");
+    for (dropped, put) in dropped(&filled) {
+        let rest: String = filled.replace(&dropped, &put);
+        readings.add(&rest);
         readings.add(&unquote(&rest));
     }
     readings.list
@@ -265,10 +271,31 @@ fn fill(text: &str, variables: &BTreeMap<String, String>) -> String {
     out
 }
 
-/// A command without quotes and backslashes, as a shell reads its words.
+/// A command without quotes and backslashes, as a shell reads its words. What is said in quotes stays in them.
 fn unquote(text: &str) -> String {
-    let text = text.replace("\\\n", "").replace("$@", "").replace("$*", "");
-    text.replace(['\'', '"', '\\', '`'], "")
+    let text = text.replace("\\\n", "").replace("$@", "").replace("$*", "").replace("$'", "'").replace("$\"", "\"");
+    let bare = |text: &str| text.replace(['\'', '"', '\\', '`'], "");
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for literal in literals(&text).iter().filter(|literal| is_prose(&literal.text)) {
+        out.push_str(&bare(&text[done..literal.start]));
+        out.push_str(&text[literal.start..literal.end]);
+        done = literal.end;
+    }
+    out.push_str(&bare(&text[done..]));
+    out
+}
+
+/// Whether a string is a sentence and no command: some words without a sign that only programs have, and none that reads or
+/// runs something.
+pub(super) fn is_prose(text: &str) -> bool {
+    const COMMANDS: [&str; 26] = [
+        "cat", "cd", "ls", "cp", "mv", "rm", "less", "more", "head", "tail", "vi", "vim", "nano", "python", "python3",
+        "bash", "sh", "source", "import", "from", "find", "sudo", "xargs", "open", "exec", "grep",
+    ];
+    let is_code = || text.contains(['(', ')', '=', ';', '|', '<', '>', '`', '$', '{', '/', '\\', '*']);
+    let is_command = |word: &str| COMMANDS.iter().any(|command| word.eq_ignore_ascii_case(command));
+    text.split_whitespace().nth(2).is_some() && !is_code() && !text.split_whitespace().any(is_command)
 }
 
 /// Strings that stand beside each other or are added, as one; with slashes between them too.
@@ -295,32 +322,41 @@ fn pieces(text: &str, variables: &BTreeMap<String, String>) -> Vec<String> {
     operands.sort();
     let mut found = Vec::new();
     let mut group: Vec<&str> = Vec::new();
-    let mut has_comma = false;
+    // What stands between two commas.
+    let mut part: Vec<&str> = Vec::new();
+    let mut is_path = false;
     let mut end = 0;
     for (start, stop, value) in &operands {
         let between = text.get(end..*start).unwrap_or("x");
         let is_joined = between.len() <= 64 && between.chars().all(|c| c.is_whitespace() || "+.,/&\\()".contains(c));
         if !is_joined || group.is_empty() {
-            flush(&mut group, &mut has_comma, &mut found);
-        } else {
-            has_comma |= between.contains([',', '/']);
+            flush(&mut group, &mut is_path, &mut found);
+            flush(&mut part, &mut false, &mut found);
+            // Arguments are parts of a path where something makes one of them.
+            let before = text.get(..*start).unwrap_or_default().trim_end();
+            is_path = ["join(", "Path(", "joinpath("].iter().any(|name| before.ends_with(name));
+        } else if between.contains(',') {
+            flush(&mut part, &mut false, &mut found);
         }
+        is_path |= is_joined && between.contains('/');
         group.push(value);
+        part.push(value);
         end = *stop;
     }
-    flush(&mut group, &mut has_comma, &mut found);
+    flush(&mut group, &mut is_path, &mut found);
+    flush(&mut part, &mut false, &mut found);
     found
 }
 
-fn flush(group: &mut Vec<&str>, has_comma: &mut bool, found: &mut Vec<String>) {
+fn flush(group: &mut Vec<&str>, is_path: &mut bool, found: &mut Vec<String>) {
     if group.len() > 1 && group.iter().map(|piece| piece.len() + 1).sum::<usize>() <= MAX_PIECE {
         found.push(group.concat());
-        if *has_comma {
+        if *is_path {
             found.push(group.join("/"));
         }
     }
     group.clear();
-    *has_comma = false;
+    *is_path = false;
 }
 
 /// Each word turned round.
@@ -343,8 +379,8 @@ fn rotate(text: &str) -> String {
         .collect()
 }
 
-/// What a command drops from its strings: `tr -d x`, `.replace('x', '')`, `sed s/x//g`.
-fn dropped(text: &str) -> Vec<String> {
+/// What a command drops from its strings or puts in its place: `tr -d x`, `.replace('x', 'y')`, `sed s/x/y/g`.
+fn dropped(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let word = |rest: &str| -> String {
         let rest = rest.trim_start();
@@ -354,19 +390,156 @@ fn dropped(text: &str) -> Vec<String> {
         }
     };
     for (at, found_text) in text.match_indices("tr -d").take(4) {
-        found.push(word(&text[at + found_text.len()..]));
+        found.push((word(&text[at + found_text.len()..]), String::new()));
     }
     for (at, found_text) in text.match_indices("replace(").take(4) {
-        found.push(word(&text[at + found_text.len()..]));
+        let rest = &text[at + found_text.len()..text.floor_char_boundary(at + found_text.len() + 64)];
+        let strings = literals(rest);
+        let put = match strings.as_slice() {
+            [first, second, ..] if rest[first.end..second.start].trim() == "," => second.text.clone(),
+            _ => String::new(),
+        };
+        found.push((word(rest), put));
     }
     for (at, _) in text.match_indices("s/").take(4) {
-        let mut parts = text[at + 2..].splitn(3, '/');
-        if let (Some(what), Some(""), Some(_)) = (parts.next(), parts.next(), parts.next()) {
-            found.push(what.to_owned());
+        let mut parts = text[at + 2..text.floor_char_boundary(at + 66)].splitn(3, '/');
+        if let (Some(what), Some(put), Some(_)) = (parts.next(), parts.next(), parts.next()) {
+            found.push((what.to_owned(), put.to_owned()));
         }
     }
-    found.retain(|what| !what.is_empty() && what.len() <= 16);
+    found.retain(|(what, put)| !what.is_empty() && what.len() <= 16 && put.len() <= 16);
     found
+}
+
+/// Puts in its place what a shell would: `$(echo x)`, `${name/x/y}`, `${name:2}`, a format with its words.
+fn substitute(text: &str, variables: &BTreeMap<String, String>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['$', '`']) {
+        out.push_str(&rest[..at]);
+        let after = &rest[at..];
+        let made = echoed(after).or_else(|| changed(after, variables));
+        match made.filter(|_| out.len() < text.len() + 16 * MAX_PIECE) {
+            Some((value, length)) => {
+                out.push_str(&value);
+                rest = &after[length..];
+            }
+            None => {
+                out.push_str(&after[..1]);
+                rest = &after[1..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// What a command says that only says something, and its length: `$(echo x)`, `` `printf 'a%s' b` ``.
+fn echoed(text: &str) -> Option<(String, usize)> {
+    let (open, close) = if text.starts_with("$(") { (2, ')') } else { (text.starts_with('`').then_some(1)?, '`') };
+    let inner = &text[open..text.floor_char_boundary(MAX_VALUE)];
+    let end = inner.find(close)?;
+    let length = open + end + 1;
+    let inner = inner[..end].trim();
+    if inner.contains(['|', ';', '&', '<', '>']) {
+        return None;
+    }
+    if let Some(words) = inner.strip_prefix("echo ") {
+        let words = words.trim_start_matches("-n ").trim_start_matches("-e ");
+        return Some((unquote(words.trim()), length));
+    }
+    let words: Vec<String> = inner.strip_prefix("printf ")?.split_whitespace().map(unquote).collect();
+    let (format, words) = words.split_first()?;
+    Some((formatted(format, words), length))
+}
+
+/// What a variable is with a part of it changed, and the length of that.
+fn changed(text: &str, variables: &BTreeMap<String, String>) -> Option<(String, usize)> {
+    let inner = text.strip_prefix("${")?;
+    let inner = &inner[..inner.floor_char_boundary(MAX_VALUE)];
+    let inner = &inner[..inner.find('}')?];
+    let sign = inner.find(['/', ':', '#', '%'])?;
+    let value = variables.get(&inner[..sign])?;
+    let rest = &inner[sign + 1..];
+    let made = match &inner[sign..=sign] {
+        "/" => {
+            let (what, put) =
+                rest.trim_start_matches('/').split_once('/').unwrap_or((rest.trim_start_matches('/'), ""));
+            if what.is_empty() { value.clone() } else { value.replace(what, put) }
+        }
+        ":" => {
+            let (from, count) = rest.split_once(':').unwrap_or((rest, ""));
+            let from: usize = from.trim().parse().ok()?;
+            let count: usize = count.trim().parse().unwrap_or(usize::MAX);
+            value.chars().skip(from).take(count).collect()
+        }
+        "#" => value.strip_prefix(rest).unwrap_or(value).to_owned(),
+        _ => value.strip_suffix(rest).unwrap_or(value).to_owned(),
+    };
+    Some((made, inner.len() + 3))
+}
+
+/// A format with words in the places that it has for them.
+fn formatted(format: &str, words: &[String]) -> String {
+    let mut words = words.iter();
+    let mut out = String::new();
+    let mut rest = format;
+    while let Some((at, length)) = ["%s", "{}"].iter().filter_map(|sign| Some((rest.find(sign)?, sign.len()))).min() {
+        out.push_str(&rest[..at]);
+        out.push_str(words.next().map_or("", String::as_str));
+        rest = &rest[at + length..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Puts strings in the place of what a program makes of strings: turned round, joined by another, put into a format.
+fn compute(text: &str) -> String {
+    let strings = literals(text);
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for (at, literal) in strings.iter().enumerate() {
+        if literal.start < done {
+            continue;
+        }
+        let behind = &text[literal.end..];
+        let before = text[..literal.start].trim_end();
+        let made = match () {
+            () if behind.starts_with("[::-1]") => Some((turn_words(&literal.text), literal.start, literal.end + 6)),
+            () if before.ends_with("reversed(") => Some((turn_words(&literal.text), literal.start, literal.end)),
+            () if behind.starts_with(".join(") || behind.starts_with(".format(") || is_percent(behind) => {
+                let close = behind[..behind.floor_char_boundary(MAX_PIECE)].find(')').map(|end| literal.end + end + 1);
+                close.map(|close| {
+                    let parts: Vec<String> = strings[at + 1..]
+                        .iter()
+                        .take_while(|part| part.end <= close)
+                        .map(|part| part.text.clone())
+                        .collect();
+                    let made = if behind.starts_with(".join(") {
+                        parts.join(&literal.text)
+                    } else {
+                        formatted(&literal.text, &parts)
+                    };
+                    (made, literal.start, close)
+                })
+            }
+            () => None,
+        };
+        if let Some((made, start, end)) = made.filter(|(made, _, _)| made.len() <= MAX_PIECE) {
+            out.push_str(&text[done..start]);
+            out.push('\'');
+            out.push_str(&made);
+            out.push('\'');
+            done = end;
+        }
+    }
+    out.push_str(&text[done..]);
+    out
+}
+
+/// Whether a string is a format for what follows in brackets: `'%s' % (`.
+fn is_percent(behind: &str) -> bool {
+    behind.trim_start().strip_prefix('%').is_some_and(|rest| rest.trim_start().starts_with('('))
 }
 
 #[cfg(test)]
@@ -425,7 +598,25 @@ mod tests {
 
     #[test]
     fn readings_stay_within_bounds() {
-        for part in ["a=$a$a;", "'a'+", "{a,b}", "chr(103)+", "$(", "QUFB", "\\", "=", "tr -d x ", "''"] {
+        for part in [
+            "a=$a$a;",
+            "'a'+",
+            "{a,b}",
+            "chr(103)+",
+            "$(",
+            "QUFB",
+            "\\",
+            "=",
+            "tr -d x ",
+            "''",
+            "$(echo a)",
+            "${a/a/aa}",
+            "a=aa;${a:1}",
+            "'a'[::-1]",
+            "'%s' % (",
+            "'a'.join(",
+            "`echo a`",
+        ] {
             let command = part.repeat(100_000 / part.len());
             let found = readings(&command);
             assert!(found.len() <= MAX_READINGS);

@@ -93,10 +93,14 @@ pub(super) fn comments(text: &str, found: &mut Vec<Plea>) {
         let length = inner.find("-->").unwrap_or(inner.len());
         if !inner[..length].trim().is_empty() {
             let end = (start + 4 + length + 3).min(text.len());
-            found.push(Plea { kind: PleaKind::Comment, offset: start, length: end - start, is_hidden: true });
             let said = Plain::words(&inner[..length]);
             let mut inside = Vec::new();
             spaced(&inner[..length], &said, &mut inside);
+            // Programs and pages have comments; what speaks to a grader in one hides. An answer has none.
+            let is_hidden = !inside.is_empty();
+            if is_hidden || text.len() <= SHORT && !is_markup(&text[..start]) && !is_markup(&text[end..]) {
+                found.push(Plea { kind: PleaKind::Comment, offset: start, length: end - start, is_hidden });
+            }
             found.extend(inside.into_iter().map(|plea| Plea {
                 offset: plea.offset + start + 4,
                 is_hidden: true,
@@ -108,6 +112,16 @@ pub(super) fn comments(text: &str, found: &mut Vec<Plea>) {
             break;
         }
     }
+}
+
+/// A longer text is no answer.
+const SHORT: usize = 1024;
+
+/// Whether a text has code or tags in it.
+fn is_markup(text: &str) -> bool {
+    let is_tag =
+        |(at, _): (usize, &str)| text[at + 1..].starts_with(|next: char| next.is_ascii_alphabetic() || next == '/');
+    text.contains("```") || text.match_indices('<').any(is_tag)
 }
 
 /// Finds text in characters that cannot be seen. Flags of regions have a few of them, behind a black flag.

@@ -1,5 +1,6 @@
 //! Markers of roles and verdicts: what looks like a message of somebody else, or like a grader's own words.
 
+use std::cell::OnceCell;
 use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::AhoCorasick;
@@ -35,11 +36,20 @@ pub(super) fn signs(text: &str, found: &mut Vec<Plea>) {
     };
     if let Some(finder) = ROLE_FINDER.get_or_init(|| build(ROLES)) {
         let lead = text.len() - text.trim_start().len();
+        let lower: OnceCell<String> = OnceCell::new();
         for role in finder.find_iter(&skeleton).take(4 * LISTED) {
             let next = skeleton[role.end()..].chars().next();
-            // `<systematic>` is another tag.
-            let is_longer =
-                skeleton[role.range()].ends_with(char::is_alphabetic) && next.is_some_and(char::is_alphanumeric);
+            // `<systematic>` and `<system.web>` are other tags.
+            let goes_on = |next: char| next.is_alphanumeric() || matches!(next, '.' | '-' | '_' | ':');
+            let is_longer = skeleton[role.range()].ends_with(char::is_alphabetic) && next.is_some_and(goes_on);
+            // What closes an element that the text itself has opened closes nobody else's.
+            let own = skeleton[role.range()].strip_prefix("</").map(|name| name.trim_end_matches('>').to_lowercase());
+            let is_own = own.is_some_and(|name| {
+                let lower = lower.get_or_init(|| skeleton.to_ascii_lowercase());
+                let count = |sign: &str, to: usize| lower[..to].matches(&format!("{sign}{name}")).count();
+                count("<", role.start()) >= count("</", role.end())
+            });
+            let is_longer = is_longer || is_own;
             if !is_longer && role.end() > lead {
                 add(PleaKind::RoleMarker, role.start(), role.end());
             }
@@ -77,7 +87,7 @@ fn may_hold_verdict(text: &str) -> bool {
     let bytes = text.as_bytes();
     let counts = |byte: &&u8| !matches!(byte, b' ' | b'\t' | b'\\');
     memchr::memchr3_iter(b':', b'<', b'[', bytes).any(|at| match bytes[at] {
-        b':' => matches!(bytes[..at].iter().rfind(counts), Some(b'"' | b'e' | b'E')),
+        b':' => matches!(bytes[..at].iter().rfind(counts), Some(b'"' | b'e' | b'E' | b't' | b'T')),
         b'<' => matches!(bytes[at + 1..].iter().find(counts).map(u8::to_ascii_lowercase), Some(b'v' | b'j' | b'g')),
         _ => bytes[at + 1..].iter().find(counts) == Some(&b'['),
     })

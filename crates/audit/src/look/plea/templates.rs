@@ -116,11 +116,44 @@ pub(super) fn spaced(text: &str, plain: &Plain, found: &mut Vec<Plea>) {
                 at = next.unwrap_or(at);
                 next.is_some()
             });
-            if is_met {
+            let next = words.get(at + 1).map_or("", |(_, word)| word);
+            if is_met && !is_of_another(*kind, text, plain, &words[..first], words[first], words[at], next) {
                 let (start, word) = words[at];
                 push(text, plain, *kind, words[first].0, start + word.len(), Script::Latin.of(words[first].1), found);
             }
         }
+    }
+}
+
+/// Whether words that fit a template say something else: what the writer does himself, what is so under a condition, or
+/// what was decided somewhere else.
+fn is_of_another(
+    kind: PleaKind,
+    text: &str,
+    plain: &Plain,
+    before: &[(usize, &str)],
+    first: (usize, &str),
+    last: (usize, &str),
+    next: &str,
+) -> bool {
+    const OWN: [&str; 6] = ["i", "we", "me", "us", "ll", "lets"];
+    const MODAL: [&str; 12] =
+        ["will", "must", "should", "can", "may", "would", "could", "shall", "need", "to", "just", "now"];
+    let back = |at: usize| before.len().checked_sub(at).map_or("", |at| before[at].1);
+    let is_own = OWN.contains(&back(1))
+        || MODAL.contains(&back(1)) && OWN.contains(&back(2))
+        || back(1) == "to" && MODAL.contains(&back(2)) && OWN.contains(&back(3));
+    let is_choice = matches!(next, "or" | "if" | "unless");
+    match kind {
+        PleaKind::Override => is_own,
+        PleaKind::Demand => is_own || is_choice,
+        // `The verdict was correct` tells of a court; `verdict: correct` is one.
+        PleaKind::Verdict => {
+            let passage = &text[plain.offset(first.0)..plain.offset(last.0)];
+            let is_said = matches!(first.1, "final" | "answer" | "response" | "submission") || !first.1.is_ascii();
+            !is_said && !passage.contains([':', '=', '-', '>', '"', '*', '\n', '—', '–', '：'])
+        }
+        _ => false,
     }
 }
 

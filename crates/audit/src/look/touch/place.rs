@@ -8,7 +8,7 @@ use super::words::Word;
 
 /// Where a name leads, and whether it is a pattern.
 pub(super) fn place(name: &str, word: &Word, kind: Kind, forbidden: &Forbidden) -> Option<(Place, bool)> {
-    let is_far = name.contains("://") && !name.starts_with("file:");
+    let is_far = name.contains("://") && !name.starts_with("file:") && !is_of_this_machine(name);
     let found = |path: &str| -> Option<(Place, bool)> {
         let path = folded(path.trim_start_matches("file:"));
         let parts: Vec<&str> = split(&path).collect();
@@ -23,6 +23,13 @@ pub(super) fn place(name: &str, word: &Word, kind: Kind, forbidden: &Forbidden) 
         by_path().map(|path| path.place).or_else(by_name).map(|place| (place, is_pattern))
     };
     found(name).or_else(|| word.resolved.as_deref().and_then(found))
+}
+
+/// Whether an address leads to the machine itself, where a grader may listen.
+fn is_of_this_machine(address: &str) -> bool {
+    let host = address.split_once("://").map_or("", |(_, rest)| rest).split(['/', '?', '#']).next().unwrap_or_default();
+    let host = host.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
+    ["localhost", "127.", "0.0.0.0", "[::1]", "host.docker.internal"].iter().any(|own| host.starts_with(own))
 }
 
 /// Whether a path has a forbidden name in it.
@@ -71,7 +78,10 @@ fn is_called(parts: &[&str], path: &str, name: &Name, kind: Kind, is_value: bool
         let Some(rest) = part.strip_prefix(name.text.as_str()) else { return false };
         let extension = rest.strip_prefix('.').filter(|rest| is_extension(rest));
         let has_own = name.text.trim_start_matches('.').contains('.');
+        // Courts have judges too, and notes on them are no programs.
+        let is_note = |extension: &str| matches!(extension, "txt" | "md" | "csv" | "tsv" | "log" | "zip");
         match (name.reach, kind) {
+            (Reach::InPath, _) if extension.is_some_and(is_note) => false,
             _ if extension.is_some() => true,
             _ if !is_whole(rest) => false,
             _ if has_own => true,

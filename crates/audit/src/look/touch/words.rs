@@ -1,5 +1,6 @@
 //! The words of a command that can be names of files.
 
+use super::super::unravel::is_prose;
 use super::args::Kind;
 
 /// A word of a command.
@@ -28,6 +29,8 @@ pub(super) fn words(text: &str, kind: Kind) -> Vec<Word> {
     let mut folder: Option<String> = None;
     let (mut start, mut last) = (0, String::new());
     let mut quote: Option<char> = None;
+    // Whether what stands between the quotes is said and not done.
+    let mut is_sentence = false;
     let ends =
         text.char_indices().filter(|(_, character)| is_break(*character)).map(|(at, character)| (at, Some(character)));
     for (at, sign) in ends.chain([(text.len(), None)]) {
@@ -48,8 +51,8 @@ pub(super) fn words(text: &str, kind: Kind) -> Vec<Word> {
             }
             let is_set = sign == Some('=') && quote.is_none();
             let is_value = match kind {
-                Kind::Shell => !is_set,
-                _ => quote.is_some() || matches!(last.as_str(), "import" | "from"),
+                Kind::Shell => !is_set && !is_sentence,
+                _ => quote.is_some() && !is_sentence || matches!(last.as_str(), "import" | "from"),
             };
             let resolved = resolved.or_else(|| word.contains("..").then(|| normal(word)));
             found.push(Word { text: word.to_owned(), resolved, is_value });
@@ -61,6 +64,8 @@ pub(super) fn words(text: &str, kind: Kind) -> Vec<Word> {
                 Some(open) if open == sign => None,
                 other => other,
             };
+            let inner = |quote: char| text[at + 1..text.floor_char_boundary(at + 513)].split(quote).next();
+            is_sentence = quote.and_then(inner).is_some_and(is_prose);
         }
         start = at + sign.map_or(0, char::len_utf8);
     }

@@ -6,7 +6,8 @@ use std::sync::OnceLock;
 use aho_corasick::AhoCorasick;
 use proofmark_artefact::trajectory::Form;
 
-use super::layers::{Layer, View, regions};
+use super::layers::{Layer, View};
+use super::wrapping::regions;
 
 /// Fractions that are one character.
 pub(super) const FRACTIONS: [(char, &str); 18] = [

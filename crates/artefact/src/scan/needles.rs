@@ -7,6 +7,7 @@ use super::finder::{Finder, Finders};
 use super::fold::is_unspaced;
 use super::gate::Gate;
 use super::number::Number;
+use super::pass::{ends_in_word, starts_with_word};
 use super::unit::character;
 use super::window::{Gap, Window, is_first_byte};
 use crate::trajectory::Form;
@@ -100,6 +101,11 @@ pub(super) struct NumberNeedle {
 impl Needles {
     /// Takes the gold answer, which may be one of several or a list, and the question. `null` is no answer.
     pub fn new(gold: &Value, question: &str) -> Self {
+        Self::with_ways(gold, &[], question)
+    }
+
+    /// The same with other ways of writing the answer, which are looked for as they are and not in encodings.
+    pub fn with_ways(gold: &Value, ways: &[String], question: &str) -> Self {
         let mut builder = Builder::default();
         let mut answers = Vec::new();
         collect(gold, &mut answers);
@@ -110,6 +116,15 @@ impl Needles {
             && answers.len() > 1
         {
             builder.list(&answers.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+        for way in ways.iter().take(MAX_ANSWERS) {
+            let worded = || Number::parse_worded(way).map(|number| (number, 0));
+            match Number::parse(way).or_else(worded) {
+                Some((number, lead)) => {
+                    builder.numbers.push(NumberNeedle { number, verbatim: way.as_bytes().to_vec(), lead });
+                }
+                None => builder.text(way, Shape::Text),
+            }
         }
         builder.question(question);
         builder.finish(question)
@@ -155,6 +170,9 @@ impl Builder {
         if let Some((number, lead)) = Number::parse(answer) {
             self.numbers.push(NumberNeedle { number, verbatim: answer.into(), lead });
         } else {
+            if let Some(number) = Number::parse_worded(answer) {
+                self.numbers.push(NumberNeedle { number, verbatim: answer.into(), lead: 0 });
+            }
             let entries: Vec<&str> = answer.split([',', ';', '\n']).map(str::trim).collect();
             if entries.len() > 1 && entries.iter().all(|entry| !entry.is_empty()) {
                 self.text(answer, Shape::List);
@@ -185,8 +203,8 @@ impl Builder {
         let cut = if window.text.len() > MAX_FOLDED { floor(&window.text, MAX_FOLDED) } else { window.text.len() };
         let (text, gaps) = (&window.text[..cut], &window.gaps[..cut]);
         let chars = text.iter().filter(|byte| is_first_byte(**byte)).count();
-        let is_word = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
-        let has_bare_ends = is_word(answer.chars().next()) && is_word(answer.chars().next_back());
+        // As they are folded: `½` is a number for Unicode, and nothing here.
+        let has_bare_ends = starts_with_word(answer.as_bytes()) && ends_in_word(answer.as_bytes());
         // `C++` without its signs would be any C.
         if chars == 0 || chars < 4 && !has_bare_ends {
             // Of a list that was put together the entries are looked for one by one.
@@ -356,7 +374,8 @@ impl Builder {
 
     fn finish(self, question: &str) -> Needles {
         // However a number is written, its digits stand beside each other once all that is no digit is gone.
-        let digits: Vec<String> = self.numbers.iter().map(|needle| needle.number.digits()).collect();
+        let ways = |needle: &NumberNeedle| [needle.number.digits()].into_iter().chain(needle.number.fractions());
+        let digits: Vec<String> = self.numbers.iter().flat_map(ways).collect();
         Needles {
             gate: Gate::new(self.folded.iter().map(Vec::as_slice).chain(digits.iter().map(String::as_bytes))),
             finders: Finders::default(),

@@ -41,6 +41,11 @@ impl Number {
         if has_other || core[last..].chars().count() != 1 {
             return None;
         }
+        // `17k` and `1/2` may be something else: see [`Number::parse_worded`].
+        let is_letter = |byte: &u8| !byte.is_ascii_digit() && *byte != b'e';
+        if window.text.iter().any(is_letter) || window.gaps.contains(&Gap::Slash) {
+            return None;
+        }
         let is_code = window.text.len() > 1 && window.text[0] == b'0' && window.gaps[1] == Gap::None;
         if is_code && window.gaps[0] != Gap::Point {
             return None;
@@ -52,6 +57,66 @@ impl Number {
             }
         });
         found.map(|number| (number, lead + first))
+    }
+
+    /// The number that a text is in a way that texts which are no numbers may look like too: `17k`, `1.5 million`, `1/2`.
+    pub(super) fn parse_worded(text: &str) -> Option<Self> {
+        let text = text.trim().trim_start_matches(['$', '€', '£', '¥', '₹']);
+        // `17m` is a length more often than a number.
+        if text.ends_with(['m', 'b']) {
+            return None;
+        }
+        let window = Window::of(text);
+        let is_sign = |character: char| matches!(character, '.' | ',' | '/' | '\'' | ' ' | '-');
+        if !window.is_digit(0)
+            || text.chars().any(|character| !character.is_ascii_alphanumeric() && !is_sign(character))
+        {
+            return None;
+        }
+        let mut found = None;
+        read_at(&window, 0, &mut |place| {
+            if (place.from, place.to) == (0, window.text.len()) {
+                found.get_or_insert(place.number);
+            }
+        });
+        found
+    }
+
+    /// The digits of the fractions that it is, as they stand beside each other in a folded text: `1/2` for 0.5, and both
+    /// `1/2` and `5/2` for 2.5.
+    pub(super) fn fractions(&self) -> Vec<String> {
+        if !(-6..0).contains(&self.exponent) || self.digits > 1_000_000_000 {
+            return Vec::new();
+        }
+        let tens = 10u128.pow(self.exponent.unsigned_abs());
+        let written = |top: u128| {
+            let common = gcd(top, tens);
+            format!("{}{}", top / common, tens / common)
+        };
+        let mut all = vec![written(self.digits)];
+        if self.digits > tens {
+            all.push(written(self.digits % tens));
+        }
+        all
+    }
+
+    /// A fraction and what stands before it, when it ends as a decimal.
+    fn of_fraction(is_negative: bool, whole: u128, top: u128, bottom: u128) -> Option<Self> {
+        if bottom == 0 {
+            return None;
+        }
+        let sum = whole.checked_mul(bottom)?.checked_add(top)?;
+        let places = (0..=9u32).find(|places| (sum * 10u128.pow(*places)).is_multiple_of(bottom))?;
+        let mut digits = sum * 10u128.pow(places) / bottom;
+        let mut exponent = -(places as i32);
+        if digits == 0 {
+            return Some(Self { is_negative: false, digits, exponent: 0 });
+        }
+        while digits.is_multiple_of(10) {
+            digits /= 10;
+            exponent += 1;
+        }
+        Some(Self { is_negative, digits, exponent })
     }
 
     /// Its digits without zeros at either end, as every way of writing it has them.
@@ -116,6 +181,14 @@ pub(super) fn read_at(window: &Window, at: usize, found: &mut impl FnMut(Place))
     };
     if is_free_before && is_free_after {
         whole(window, &groups, exponent, |number| give(at, to, number));
+    }
+    if is_free_before && to == end {
+        if let Some((size, to)) = size(window, end) {
+            whole(window, &groups, size, |number| give(at, to, number));
+        }
+        if let [only] = groups.as_slice() {
+            fraction(window, *only, |to, number| give(at, to, Number { is_negative: negative, ..number }.into()));
+        }
     }
     if groups.len() > 1 && !is_grouped(&groups) {
         pieces(window, &groups, |from, to, number, is_first, is_last| {
@@ -260,6 +333,88 @@ fn exponent(window: &Window, at: usize) -> Option<(i32, usize)> {
     Some((sign * power, to))
 }
 
+/// The power of ten that a word or a letter behind a number stands for, and where it ends: `17k`, `1.5 million`.
+fn size(window: &Window, at: usize) -> Option<(i32, usize)> {
+    let gap = *window.gaps.get(at)?;
+    let rest = &window.text[at..];
+    // Most numbers have none.
+    if !matches!(gap, Gap::None | Gap::Space) || !matches!(rest.first()?, b'k' | b'm' | b'b' | b't' | b'l' | b'c') {
+        return None;
+    }
+    let fits = |(name, _): &&(&[u8], i32)| {
+        // `5 m` are metres, `5 k` is a number still.
+        let is_apart = gap == Gap::Space;
+        (!is_apart || name.len() > 1 || **name == *b"k") && rest.starts_with(name) && {
+            let inner = at + 1..at + name.len();
+            window.gaps[inner].iter().all(|gap| *gap == Gap::None) && window.ends_word(at + name.len())
+        }
+    };
+    SIZES.iter().find(fits).map(|(name, power)| (*power, at + name.len()))
+}
+
+const SIZES: &[(&[u8], i32)] = &[
+    (b"k", 3),
+    (b"thousand", 3),
+    (b"thousands", 3),
+    (b"tausend", 3),
+    (b"lakh", 5),
+    (b"m", 6),
+    (b"mn", 6),
+    (b"mio", 6),
+    (b"mln", 6),
+    (b"million", 6),
+    (b"millions", 6),
+    (b"crore", 7),
+    (b"b", 9),
+    (b"bn", 9),
+    (b"billion", 9),
+    (b"billions", 9),
+    (b"mrd", 9),
+    (b"tn", 12),
+    (b"trillion", 12),
+];
+
+/// The longest numbers of a fraction, in digits.
+const MAX_FRACTION: usize = 9;
+
+/// Reads a fraction that begins with some digits: `1/2`, `2 1/2`, `\frac{1}{2}`. A date has a second slash.
+fn fraction(window: &Window, first: Group, mut give: impl FnMut(usize, Number)) {
+    let value = |group: Group| {
+        (group.len() <= MAX_FRACTION).then(|| {
+            window.text[group.from..group.to].iter().fold(0u128, |value, digit| value * 10 + u128::from(digit - b'0'))
+        })
+    };
+    let digits = |from: usize| Group { from, to: end_of_digits(window, from), gap: Gap::None };
+    let gap = |at: usize| window.gaps.get(at).copied().filter(|_| window.is_digit(at));
+    // The number below a top one, and where it ends.
+    let bottom = |top: Group| {
+        let is_called = window.text[..top.from].ends_with(b"frac") && window.gaps[top.from] == Gap::Tight;
+        let is_fraction = matches!(gap(top.to), Some(Gap::Slash)) || is_called && gap(top.to) == Some(Gap::Tight);
+        let group = is_fraction.then(|| digits(top.to))?;
+        let is_more = gap(group.to).is_some_and(|gap| gap == Gap::Slash || is_joint(gap));
+        (!is_more && window.ends_word(group.to)).then_some(group)
+    };
+    if first.gap == Gap::Slash {
+        return;
+    }
+    if let Some(below) = bottom(first) {
+        let number = value(first).zip(value(below)).and_then(|(top, below)| Number::of_fraction(false, 0, top, below));
+        return number.into_iter().for_each(|number| give(below.to, number));
+    }
+    if gap(first.to) != Some(Gap::Space) {
+        return;
+    }
+    let top = digits(first.to);
+    let Some(below) = bottom(top) else { return };
+    let values = value(first).zip(value(top)).zip(value(below)).filter(|((_, top), below)| top < below);
+    let number = values.and_then(|((whole, top), below)| Number::of_fraction(false, whole, top, below));
+    number.into_iter().for_each(|number| give(below.to, number));
+}
+
+fn gcd(a: u128, b: u128) -> u128 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -331,6 +486,25 @@ mod tests {
             ("0", "0.00"),
             ("-0", "0"),
             ("12 345 678,9", "12345678.9"),
+            ("17k", "17000"),
+            ("about 17K,", "17000"),
+            ("17 thousand", "17000"),
+            ("$1.5M", "1500000"),
+            ("1.5 million people", "1500000"),
+            ("1,5 Mio", "1500000"),
+            ("2.3bn", "2300000000"),
+            ("17 thousand", "17"),
+            ("3 lakh", "300000"),
+            ("-2k", "-2000"),
+            ("1/2", "0.5"),
+            ("is 3/4 of", "0.75"),
+            ("2 1/2 cups", "2.5"),
+            ("5/2", "2.5"),
+            ("1⁄2", "0.5"),
+            (r"$\frac{1}{2}$", "0.5"),
+            (r"\dfrac{3}{16}", "0.1875"),
+            ("-1/2", "-0.5"),
+            ("4/2", "2"),
         ] {
             assert!(holds(text, number), "{text} {number}");
         }
@@ -357,6 +531,20 @@ mod tests {
             ("10²", "102"),
             ("½", "12"),
             ("192.168.1.1", "168"),
+            ("17km", "17000"),
+            ("17 kilos", "17000"),
+            ("17 m", "17000000"),
+            ("17 b", "17000000000"),
+            ("17 k5", "17000"),
+            ("1/2/2020", "0.5"),
+            ("3/1/2", "0.5"),
+            ("1/2.5", "0.5"),
+            ("1/2a", "0.5"),
+            ("1/3", "0.333"),
+            ("1/0", "2"),
+            ("{1}{2}", "0.5"),
+            ("1:2", "0.5"),
+            ("7 3/2", "8.5"),
         ] {
             assert!(!holds(text, number), "{text} {number}");
         }
@@ -384,6 +572,19 @@ mod tests {
             "1 2",
         ] {
             assert_eq!(Number::parse(text), None, "{text}");
+        }
+        for (text, want) in [
+            ("17k", "17000"),
+            ("1.5 million", "1500000"),
+            ("$1.5M", "1500000"),
+            ("1/2", "0.5"),
+            ("2 1/2", "2.5"),
+            ("17 thousand", "17000"),
+        ] {
+            assert_eq!(Number::parse_worded(text), Number::parse(want).map(|(number, _)| number), "{text}");
+        }
+        for text in ["17m", "2b", "17 km", "1/2/2020", "x", "", "1/3", "k", "17k!", "12:30"] {
+            assert_eq!(Number::parse_worded(text), None, "{text}");
         }
         for (text, first) in
             [("$1,234", 1), ("-5", 1), ("89%", 0), (" 17", 1), (".5", 1), ("$ -3.50", 3), ("1e3", 0), ("5.", 0)]

@@ -230,10 +230,11 @@ impl View<'_> {
         Some(found)
     }
 
-    /// Whether the words of a short answer are words here too. A word may be broken by punctuation, or letter by letter.
+    /// Whether the words of a short answer are words here too. A word may be broken by punctuation, letter by letter, or
+    /// into strings that a program puts together.
     fn is_spaced_alike(&self, needle: &TextNeedle, from: usize) -> bool {
         let (text, gaps) = (&self.window.text, &self.window.gaps);
-        let mut loose = 0;
+        let (mut loose, mut within) = (0, 0);
         for (at, wanted) in needle.gaps.iter().enumerate().skip(1) {
             let (gap, at) = (gaps[from + at], from + at);
             if !is_first_byte(text[at]) || text[at].is_ascii_digit() && text[at - 1].is_ascii_digit() {
@@ -243,9 +244,23 @@ impl View<'_> {
             if is_bare && (needle.is_list || needle.chars < 4) {
                 return false;
             }
-            loose += usize::from(gap.is_wide() && *wanted == Gap::None);
+            if *wanted == Gap::None {
+                within += 1;
+                loose += usize::from(gap.is_wide() && !(needle.chars >= 6 && self.is_joint(at)));
+            }
         }
-        loose == 0 || needle.chars >= 4 && loose + 1 == needle.chars
+        loose == 0 || needle.chars >= 4 && loose == within
+    }
+
+    /// Whether what stands before an index joins two strings, `'a' + 'b'`, or two lines of quoted-printable text.
+    fn is_joint(&self, at: usize) -> bool {
+        let (from, to) = (self.window.starts[at - 1] as usize + 1, self.window.starts[at] as usize);
+        let between = self.content.get(from..to).filter(|between| between.len() <= 24).unwrap_or_default();
+        let between = between.iter().position(u8::is_ascii).map_or(&[][..], |from| &between[from..]);
+        let is_quote = |byte: Option<&u8>| matches!(byte, Some(b'"' | b'\'' | b'`' | b'\\'));
+        let is_middle = |byte: &u8| byte.is_ascii_whitespace() || b"+.,&\"'`\\".contains(byte);
+        let is_line = matches!(between, b"=\n" | b"=\r\n");
+        is_line || is_quote(between.first()) && is_quote(between.last()) && between.iter().all(is_middle)
     }
 
     fn base64(&self, needle: &Base64Needle, from: usize, to: usize) -> Option<Found> {

@@ -122,6 +122,7 @@ fn of_class(class: Class) -> char {
         Class::Underscore => '_',
         Class::Minus => '-',
         Class::Plus => '+',
+        Class::Slash => '/',
         Class::Other => '|',
     }
 }

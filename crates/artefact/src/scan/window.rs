@@ -22,6 +22,7 @@ pub(super) enum Gap {
     Sign,
     /// A point behind something else that is no word.
     Point,
+    Slash,
     /// Anything else without white space.
     Tight,
     /// Anything else with it, and the beginning of a content.
@@ -43,6 +44,7 @@ impl Gap {
             (Self::None, Class::Underscore) => Self::Underscore,
             (Self::None, Class::Minus) => Self::Hyphen,
             (Self::None, Class::Plus) => Self::Plus,
+            (Self::None, Class::Slash) => Self::Slash,
             (Self::None, Class::Other) => Self::Tight,
             (_, Class::Minus) => Self::Sign,
             (_, Class::Dot) => Self::Point,
@@ -142,7 +144,7 @@ impl Window {
                 gap = Gap::None;
                 made += 1;
             } else if code < SPECIAL {
-                gap = NEXT[gap as usize][usize::from(code & 7)];
+                gap = NEXT[gap as usize][usize::from(code & 15)];
             } else {
                 seen = at;
                 break;
@@ -297,6 +299,7 @@ const fn codes(special: &[u8]) -> [u8; 256] {
             b'_' => Class::Underscore as u8,
             b'-' => Class::Minus as u8,
             b'+' => Class::Plus as u8,
+            b'/' => Class::Slash as u8,
             0x21..=0x7E => Class::Other as u8,
             // Other control characters are folded away.
             _ => SPECIAL,
@@ -311,7 +314,7 @@ const fn codes(special: &[u8]) -> [u8; 256] {
     codes
 }
 
-const GAPS: [Gap; 13] = [
+const GAPS: [Gap; 14] = [
     Gap::None,
     Gap::Comma,
     Gap::Dot,
@@ -323,11 +326,12 @@ const GAPS: [Gap; 13] = [
     Gap::Hyphenated,
     Gap::Sign,
     Gap::Point,
+    Gap::Slash,
     Gap::Tight,
     Gap::Wide,
 ];
 
-const CLASSES: [Class; 8] = [
+const CLASSES: [Class; 9] = [
     Class::Space,
     Class::Comma,
     Class::Dot,
@@ -335,12 +339,13 @@ const CLASSES: [Class; 8] = [
     Class::Underscore,
     Class::Minus,
     Class::Plus,
+    Class::Slash,
     Class::Other,
 ];
 
-/// [`Gap::with`] as a table.
-const NEXT: [[Gap; 8]; 13] = {
-    let mut next = [[Gap::None; 8]; 13];
+/// [`Gap::with`] as a table. A power of two of columns, so that no index needs a check.
+const NEXT: [[Gap; 16]; 14] = {
+    let mut next = [[Gap::None; 16]; 14];
     let mut gap = 0;
     while gap < GAPS.len() {
         let mut class = 0;

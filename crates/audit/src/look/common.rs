@@ -19,27 +19,41 @@ pub(super) enum Weight {
 /// Weighs an answer as it is written somewhere.
 pub(super) fn weigh(text: &str) -> Weight {
     let plain = Plain::words(text);
+    // In words, or with a word for its size, a number is as common as in digits.
     let words: Vec<&str> = plain.text().split(' ').filter(|word| !word.is_empty()).collect();
     let characters = words.iter().map(|word| word.chars().count()).sum::<usize>();
     let joined = words.concat();
+    if let Some(digits) = value(plain.text()).map(|number| number.to_string()).or_else(|| sized(text)) {
+        return if is_common_number(&digits, &digits) { Weight::Common } else { Weight::Distinctive };
+    }
     let is_common = match words.as_slice() {
         _ if joined.bytes().all(|byte| byte.is_ascii_digit()) => is_common_number(text, &joined),
-        // `17 thousand` is a number of its own.
-        [number, "thousand" | "million" | "billion"]
-            if number.parse::<u32>().is_ok_and(|number| !matches!(number, 1 | 10 | 100)) =>
-        {
-            false
-        }
-        // In words a number is as common as in digits.
-        [.., "thousand" | "million" | "billion"] if value(plain.text()).is_some() => {
-            let digits = value(plain.text()).unwrap_or_default().to_string();
-            is_common_number(&digits, &digits)
-        }
         // A character of a script without spaces says as much as two letters.
         _ if characters < 4 => characters < 2 || joined.is_ascii(),
         words => words.len() <= 3 && words.iter().all(|word| is_common_word(word)),
     };
     if is_common { Weight::Common } else { Weight::Distinctive }
+}
+
+/// The digits of a number with a letter or a word for its size: `17k`, `1.5 million`. `17m` may as well be a length, and `5B`
+/// a name: they are as common as the number before the letter.
+fn sized(text: &str) -> Option<String> {
+    let text = text.trim().trim_start_matches(['$', '€', '£']);
+    let number = text.trim_end_matches(char::is_alphabetic);
+    let power = match text[number.len()..].to_lowercase().as_str() {
+        "k" | "thousand" | "thousands" | "tausend" => 3,
+        "m" if text.ends_with('M') => 6,
+        "mn" | "mio" | "mln" | "million" | "millions" => 6,
+        "bn" | "mrd" | "billion" | "billions" => 9,
+        "m" | "b" => 0,
+        _ => return None,
+    };
+    let (whole, fraction) = number.trim().split_once(['.', ',']).unwrap_or((number.trim(), ""));
+    let is_digits = |text: &str| text.len() <= 9 && text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !is_digits(whole) || !is_digits(fraction) {
+        return None;
+    }
+    Some(format!("{whole}{fraction:0<power$}"))
 }
 
 /// Up to three digits, years and powers of ten.
@@ -118,6 +132,13 @@ mod tests {
             "one thousand",
             "two thousand",
             "three hundred",
+            "one hundred and twenty-one",
+            "10k",
+            "17m",
+            "7B",
+            "1/2",
+            "½",
+            "1M",
             "-",
         ] {
             assert_eq!(weigh(text), Weight::Common, "{text}");
@@ -142,6 +163,10 @@ mod tests {
             "THE CASTLE",
             "Wojciech",
             "0.1777",
+            "17k",
+            "1.5M",
+            "1.5 million",
+            "17 thousand",
             "12345678",
         ] {
             assert_eq!(weigh(text), Weight::Distinctive, "{text}");

@@ -17,7 +17,14 @@ pub(super) fn is_echo(text: &str, place: &Range<usize>) -> bool {
         name.ends_with(['q', 'Q'])
             && (rest.starts_with('=') || rest.starts_with(['"', '\'', '\\']) && rest.contains(':'))
     };
-    if ends_with_word(words, "q").is_some() && is_field(before) {
+    // What somebody typed stands in the field for it.
+    let is_input = || {
+        words.ends_with("value") && before.trim_end_matches(['"', '\'']).ends_with('=') && {
+            let tag = before.rfind('<').map_or("", |at| &before[at + 1..]);
+            tag.len() >= 5 && tag.as_bytes()[..5].eq_ignore_ascii_case(b"input")
+        }
+    };
+    if ends_with_word(words, "q").is_some() && is_field(before) || is_input() {
         return true;
     }
     while let Some(rest) = ECHO_FILLERS.iter().find_map(|filler| ends_with_word(words, filler)) {
@@ -35,6 +42,7 @@ pub(super) fn is_echo(text: &str, place: &Range<usize>) -> bool {
         || TITLES
             .iter()
             .any(|title| behind.strip_prefix(title).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')))
+        || behind == "search"
         || is_count()
 }
 
@@ -75,6 +83,10 @@ const ECHOES: &[&str] = &[
     "top results",
     "results",
     "results matching",
+    "results found",
+    "results i found",
+    "results we found",
+    "what i found",
     "showing",
     "showing results",
     "looking",
@@ -122,6 +134,11 @@ mod tests {
             ("{\"q\": \"", "\"", true),
             ("", " - Google Search", true),
             ("", " 1200 results", true),
+            ("", " - Search\nAbout 12 results", true),
+            ("<input name=\"q\" value=\"", "\">", true),
+            ("Here are the results I found for \"", "\":", true),
+            ("<td value=\"", "\">", false),
+            ("", " Search parties were sent out.", false),
             ("Q: ", " A: Edith", false),
             ("Question: ", "", false),
             ("{\"Question\": \"", "\"", false),

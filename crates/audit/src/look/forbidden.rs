@@ -240,7 +240,16 @@ const USUAL: &[(Place, Reach, &[&str])] = &[
         Place::Keys,
         Reach::Part,
         // A variable is no part of a path: `/proc/$PPID/environ` is the last one.
-        &["proc/self/environ", "proc/#/environ", "proc/environ", ".config/proofmark", "proofmark/keys"],
+        &[
+            "proc/self/environ",
+            "proc/thread-self/environ",
+            "proc/#/environ",
+            "proc/environ",
+            "proc/self/task/#/environ",
+            "proc/#/task/#/environ",
+            ".config/proofmark",
+            "proofmark/keys",
+        ],
     ),
     (
         Place::Keys,

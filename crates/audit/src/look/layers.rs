@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
-use aho_corasick::AhoCorasick;
-use proofmark_artefact::scan::undo;
 use proofmark_artefact::trajectory::Form;
+
+use super::codes::code_lists;
+use super::decode::{decode, is_code};
+use super::wrapping::{joined, quoted_printable, unseen, wrapped};
 
 /// A part of a text with one encoding undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,31 +15,42 @@ pub(super) struct Layer {
     pub range: Range<usize>,
     pub form: Form,
     pub text: String,
+    pub view: View,
+}
+
+/// What a reader sees of an encoding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum View {
+    /// Nothing of what it says: what stands around it is said of all of it.
+    Opaque,
+    /// The same text with signs in it: what stands around an answer is in the layer.
+    Wrapped,
 }
 
 /// The shortest run that is decoded: four characters have so many in two layers.
 const MIN_RUN: usize = 8;
 /// A shorter run than this may be a word, and is decoded when it looks like none.
 const WORD: usize = 16;
-/// How much of a run is looked at to see how it is to be read.
-const SAMPLE: usize = 64;
-/// How far around a wrapping within a wrapping the text is undone.
-const REACH: usize = 1024;
 
 /// Gives all parts of a text that hold something encoded, in order for each kind.
 pub(super) fn layers(text: &str, mut give: impl FnMut(Layer)) {
     runs(text.as_bytes(), |range| {
         if let Some((form, text)) = decode(&text.as_bytes()[range.clone()]) {
-            give(Layer { range, form, text });
+            give(Layer { range, form, text, view: View::Opaque });
         }
     });
-    wrapped(text, give);
+    code_lists(text, |range, text| give(Layer { range, form: Form::Hex, text, view: View::Opaque }));
+    unseen(text, &mut give);
+    wrapped(text, &mut give);
+    joined(text, &mut give);
+    quoted_printable(text, give);
 }
 
 /// Gives short runs too, with what they say when all of it can be read.
 pub(super) fn runs_of(content: &[u8], shortest: usize, mut give: impl FnMut(Range<usize>, Option<String>)) {
     find_runs(content, shortest, |range| {
-        let readable = |text: &str| text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
+        let is_readable = |byte: u8| byte.is_ascii_graphic() || byte == b' ' || byte.is_ascii_whitespace();
+        let readable = |text: &str| text.len() >= 4 && text.bytes().all(is_readable);
         let decoded =
             decode(&content[range.clone()]).map(|(_, text)| text.replace('\0', "")).filter(|text| readable(text));
         give(range, decoded);
@@ -153,149 +166,6 @@ fn next_line(content: &[u8], at: usize) -> Option<(usize, bool)> {
             [next, ..] if has_break && is_code(*next) => return Some((at + skipped, true)),
             _ => return None,
         }
-    }
-}
-
-/// Reads a run as hex or as base64, whatever gives a text; a long one that gives none is read as it stands.
-fn decode(run: &[u8]) -> Option<(Form, String)> {
-    let bare = run.strip_prefix(b"0x").or(run.strip_prefix(b"x")).unwrap_or(run);
-    let digits: Vec<u8> = bare.iter().copied().filter(|byte| is_code(*byte)).collect();
-    if digits.iter().all(u8::is_ascii_hexdigit) {
-        let best = (0..2).map(|phase| unhex(&digits[phase..digits.len().min(phase + SAMPLE)]));
-        let (phase, share) = best_of(best);
-        if share >= 70 {
-            return Some((Form::Hex, lossy(unhex(&digits[phase..]))));
-        }
-    }
-    // Line breaks as JSON writes them leave an `n` behind.
-    let code: Vec<u8> = unescaped(run);
-    let best = (0..4).map(|phase| unbase64(code.get(phase..code.len().min(phase + SAMPLE)).unwrap_or_default()));
-    let (phase, share) = best_of(best);
-    let is_worth_it = share >= 70 || code.len() >= 4 * SAMPLE;
-    is_worth_it.then(|| (Form::Base64, lossy(unbase64(&code[if share >= 70 { phase } else { 0 }..]))))
-}
-
-/// The characters of the encoding, without line breaks and escapes.
-fn unescaped(run: &[u8]) -> Vec<u8> {
-    let mut code = Vec::with_capacity(run.len());
-    let mut at = 0;
-    while at < run.len() {
-        match &run[at..] {
-            [b'\\', b'n' | b'r' | b't', ..] => at += 2,
-            [byte, ..] => {
-                if is_code(*byte) {
-                    code.push(*byte);
-                }
-                at += 1;
-            }
-            [] => break,
-        }
-    }
-    code
-}
-
-/// The reading that looks most like a text, and how many percent of it do.
-fn best_of(readings: impl Iterator<Item = Vec<u8>>) -> (usize, usize) {
-    let share = |bytes: &[u8]| {
-        let is_text = |byte: &&u8| byte.is_ascii_graphic() || matches!(byte, b' ' | b'\n' | b'\r' | b'\t' | 0);
-        let plain = bytes.iter().filter(is_text).count();
-        // Letters beyond ASCII come in well-formed groups.
-        let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
-        let is_unicode = valid + 3 >= bytes.len() && bytes.iter().filter(|byte| byte.is_ascii_control()).count() < 3;
-        if is_unicode { 100 } else { (plain * 100).checked_div(bytes.len()).unwrap_or(0) }
-    };
-    let shares = readings.map(|bytes| share(&bytes)).enumerate();
-    shares.fold((0, 0), |best, next| if next.1 > best.1 { next } else { best })
-}
-
-fn unhex(digits: &[u8]) -> Vec<u8> {
-    let value = |byte: u8| char::from(byte).to_digit(16).unwrap_or(0) as u8;
-    digits.chunks_exact(2).map(|pair| value(pair[0]) << 4 | value(pair[1])).collect()
-}
-
-fn unbase64(code: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(code.len() / 4 * 3 + 3);
-    for group in code.chunks(4) {
-        let bits = group.iter().fold(0u32, |bits, byte| bits << 6 | u32::from(sextet(*byte)));
-        let bits = bits << (6 * (4 - group.len()));
-        bytes.extend(&bits.to_be_bytes()[1..1 + (group.len() * 6 / 8)]);
-    }
-    bytes
-}
-
-/// The six bits of a base64 character of either alphabet.
-fn sextet(byte: u8) -> u8 {
-    match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a' + 26,
-        b'0'..=b'9' => byte - b'0' + 52,
-        b'+' | b'-' => 62,
-        _ => 63,
-    }
-}
-
-fn is_code(byte: u8) -> bool {
-    static CODE: [bool; 256] = {
-        let mut all = [false; 256];
-        let mut byte = 0u8;
-        while byte < 0x80 {
-            all[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
-            byte += 1;
-        }
-        all
-    };
-    CODE[usize::from(byte)]
-}
-
-fn lossy(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
-}
-
-/// Undoes one layer of what is wrapped twice: `%2550`, `&amp;#80;`, `\u0026#80;`.
-fn wrapped(text: &str, mut give: impl FnMut(Layer)) {
-    const TRIGGERS: &[&str] = &[
-        "%5c",
-        "&#92;",
-        "&#x5c;",
-        "\\u005c",
-        "%25",
-        "%26%23",
-        "%26#",
-        "&amp;#",
-        "&amp;amp;",
-        "&amp;nbsp;",
-        "&amp;quot;",
-        "&#38;",
-        "&#x26;",
-        "&#37;",
-        "&#x25;",
-        "\\u0026",
-        "\\u0025",
-    ];
-    static FINDER: std::sync::OnceLock<Option<AhoCorasick>> = std::sync::OnceLock::new();
-    let finder = FINDER.get_or_init(|| AhoCorasick::builder().ascii_case_insensitive(true).build(TRIGGERS).ok());
-    let Some(finder) = finder else { return };
-    let mut range: Option<Range<usize>> = None;
-    let mut flush = |range: Range<usize>| {
-        let range = text.floor_char_boundary(range.start)..text.ceil_char_boundary(range.end.min(text.len()));
-        let undone = undo(&text[range.clone()]);
-        let form =
-            if undone.len() < range.len() && text[range.clone()].contains("%2") { Form::Url } else { Form::Html };
-        give(Layer { range, form, text: undone });
-    };
-    for found in finder.find_iter(text) {
-        let next = found.start().saturating_sub(REACH)..found.end() + REACH;
-        match &mut range {
-            Some(range) if next.start <= range.end => range.end = next.end,
-            slot => {
-                if let Some(done) = slot.replace(next) {
-                    flush(done);
-                }
-            }
-        }
-    }
-    if let Some(range) = range {
-        flush(range);
     }
 }
 

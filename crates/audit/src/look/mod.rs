@@ -8,30 +8,39 @@
 //! - `watch` leaked answers in what came from outside (AUD-1) and in what the agent was given (AUD-3); with `context`
 //!   (what stands around an answer), `question` (whether a text asks what the task asks), `echo`
 //!   (tools that repeat their query), `label` (what calls itself an answer), `common` (answers that are everywhere),
-//!   `numeral` (numbers in words) and `layers` (encodings within encodings).
-//! - `forbidden` and `touch` calls that reach grader, gold, run directory or keys (AUD-4); with `unravel`, which writes
-//!   a command out as its author hid it, and `glob`.
-//! - `plea` texts that speak to the grader (AUD-9), with `phrases`, the table of what they say.
+//!   `rows` (documents of ids and answers), `numeral` and `formula` (numbers in words and formulas), `turned` (answers
+//!   backwards) and `layers` (encodings within encodings; `decode`, `codes` and `wrapping` undo them).
+//! - `forbidden` and `touch` calls that reach grader, gold, run directory or keys (AUD-4); with `unravel` and `compute`,
+//!   which write a command out as its author hid it, and `glob`.
+//! - `plea` texts that speak to the grader (AUD-9).
 
+mod codes;
 mod common;
+mod compute;
 mod context;
+mod decode;
 mod echo;
 mod forbidden;
+mod formula;
 mod glob;
+#[cfg(test)]
+mod hunt;
 mod label;
 mod layers;
 mod marks;
 mod numeral;
 #[cfg(test)]
 mod pages;
-mod phrases;
 mod plea;
 mod question;
+mod rows;
 #[cfg(test)]
 mod tests;
 mod touch;
+mod turned;
 mod unravel;
 mod watch;
+mod wrapping;
 
 pub use self::forbidden::{Forbidden, Place};
 pub use self::marks::Marks;

@@ -460,13 +460,38 @@ fn hostile(bytes: usize) -> Vec<(&'static str, String)> {
         "t1 ",
         "| ",
         "\n",
+        "'a' + ",
+        "'Par' + 'is' ",
+        "=C3=A9",
+        "=\n",
+        "\u{E0150}",
+        "80,",
+        "chr(80)+",
+        "01010000",
+        "\\120",
+        "1/2 ",
+        "½",
+        "3×10^4 ",
+        "{,}",
+        "17k ",
+        "1|Paris\n",
+        "32102e3e-",
+        "32102e3ed12a420991637b3a104efe5d ",
+        "metadata.jsonl ",
+        "</answer>",
+        "<answer>",
+        "${x/a/b}",
+        "$(echo a)",
+        "'%s' % (",
+        "OBQXE2LT",
+        "siraP ",
     ];
     parts.map(|part| (part, part.repeat(bytes / part.len()))).to_vec()
 }
 
 #[test]
 fn time_grows_with_the_length_whatever_the_text() {
-    let watch = watch_of(&["Paris", "3"], &"a a a a Paris ".repeat(20), ID, &[], &["Paris"]);
+    let watch = watch_of(&["Paris", "3", "Edith Walker"], &"a a a a Paris ".repeat(20), ID, &[], &["Paris"]);
     let mut forbidden = Forbidden::usual();
     forbidden.add_marks(&Marks::gaia());
     for (name, text) in hostile(1 << 16) {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use proofmark_artefact::scan::undo;
 
+use super::compute::{compute, substitute};
 use super::layers::runs_of;
 
 /// One way of reading a command.
@@ -20,9 +21,9 @@ pub(super) struct Reading {
 /// The most readings of one command.
 const MAX_READINGS: usize = 48;
 /// The longest piece that is put together from others.
-const MAX_PIECE: usize = 4096;
+pub(super) const MAX_PIECE: usize = 4096;
 /// The longest value of a variable, and some more.
-const MAX_VALUE: usize = 272;
+pub(super) const MAX_VALUE: usize = 272;
 /// The most variables of one command.
 const MAX_VARIABLES: usize = 64;
 /// The shortest run in an encoding: `gold` has eight characters in base64.
@@ -42,10 +43,15 @@ pub(super) fn readings(command: &str) -> Vec<Reading> {
         text = next;
     }
     let variables = variables(&text);
-    let filled = fill(&text, &variables);
+    let filled = substitute(&fill(&substitute(&text, &variables), &variables), &variables);
     readings.add(&filled);
     readings.add(&unquote(&filled));
     let mut made = pieces(&filled, &variables);
+    let computed = compute(&filled);
+    if computed != filled {
+        readings.add(&computed);
+        made.extend(pieces(&computed, &variables));
+    }
     // A string may be a program itself: `python3 -c "…"`.
     for literal in literals(&filled).iter().filter(|literal| literal.text.contains(['\'', '"'])) {
         made.extend(pieces(&literal.text, &variables));
@@ -67,8 +73,9 @@ pub(super) fn readings(command: &str) -> Vec<Reading> {
     if ["rot13", "rot_13", "rot-13", "n-za-m"].iter().any(|word| lower.contains(word)) {
         readings.add(&rotate(&filled));
     }
-    for dropped in dropped(&filled) {
-        let rest: String = filled.replace(&dropped, "");
+    for (dropped, put) in dropped(&filled) {
+        let rest: String = filled.replace(&dropped, &put);
+        readings.add(&rest);
         readings.add(&unquote(&rest));
     }
     readings.list
@@ -177,14 +184,14 @@ fn code(bytes: &[u8]) -> Option<(u8, usize)> {
 }
 
 /// A string between quotes.
-struct Literal {
+pub(super) struct Literal {
     /// With its quotes.
-    start: usize,
-    end: usize,
-    text: String,
+    pub start: usize,
+    pub end: usize,
+    pub text: String,
 }
 
-fn literals(text: &str) -> Vec<Literal> {
+pub(super) fn literals(text: &str) -> Vec<Literal> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;
@@ -265,10 +272,31 @@ fn fill(text: &str, variables: &BTreeMap<String, String>) -> String {
     out
 }
 
-/// A command without quotes and backslashes, as a shell reads its words.
-fn unquote(text: &str) -> String {
-    let text = text.replace("\\\n", "").replace("$@", "").replace("$*", "");
-    text.replace(['\'', '"', '\\', '`'], "")
+/// A command without quotes and backslashes, as a shell reads its words. What is said in quotes stays in them.
+pub(super) fn unquote(text: &str) -> String {
+    let text = text.replace("\\\n", "").replace("$@", "").replace("$*", "").replace("$'", "'").replace("$\"", "\"");
+    let bare = |text: &str| text.replace(['\'', '"', '\\', '`'], "");
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for literal in literals(&text).iter().filter(|literal| is_prose(&literal.text)) {
+        out.push_str(&bare(&text[done..literal.start]));
+        out.push_str(&text[literal.start..literal.end]);
+        done = literal.end;
+    }
+    out.push_str(&bare(&text[done..]));
+    out
+}
+
+/// Whether a string is a sentence and no command: some words without a sign that only programs have, and none that reads or
+/// runs something.
+pub(super) fn is_prose(text: &str) -> bool {
+    const COMMANDS: [&str; 26] = [
+        "cat", "cd", "ls", "cp", "mv", "rm", "less", "more", "head", "tail", "vi", "vim", "nano", "python", "python3",
+        "bash", "sh", "source", "import", "from", "find", "sudo", "xargs", "open", "exec", "grep",
+    ];
+    let is_code = || text.contains(['(', ')', '=', ';', '|', '<', '>', '`', '$', '{', '/', '\\', '*']);
+    let is_command = |word: &str| COMMANDS.iter().any(|command| word.eq_ignore_ascii_case(command));
+    text.split_whitespace().nth(2).is_some() && !is_code() && !text.split_whitespace().any(is_command)
 }
 
 /// Strings that stand beside each other or are added, as one; with slashes between them too.
@@ -295,36 +323,45 @@ fn pieces(text: &str, variables: &BTreeMap<String, String>) -> Vec<String> {
     operands.sort();
     let mut found = Vec::new();
     let mut group: Vec<&str> = Vec::new();
-    let mut has_comma = false;
+    // What stands between two commas.
+    let mut part: Vec<&str> = Vec::new();
+    let mut is_path = false;
     let mut end = 0;
     for (start, stop, value) in &operands {
         let between = text.get(end..*start).unwrap_or("x");
         let is_joined = between.len() <= 64 && between.chars().all(|c| c.is_whitespace() || "+.,/&\\()".contains(c));
         if !is_joined || group.is_empty() {
-            flush(&mut group, &mut has_comma, &mut found);
-        } else {
-            has_comma |= between.contains([',', '/']);
+            flush(&mut group, &mut is_path, &mut found);
+            flush(&mut part, &mut false, &mut found);
+            // Arguments are parts of a path where something makes one of them.
+            let before = text.get(..*start).unwrap_or_default().trim_end();
+            is_path = ["join(", "Path(", "joinpath("].iter().any(|name| before.ends_with(name));
+        } else if between.contains(',') {
+            flush(&mut part, &mut false, &mut found);
         }
+        is_path |= is_joined && between.contains('/');
         group.push(value);
+        part.push(value);
         end = *stop;
     }
-    flush(&mut group, &mut has_comma, &mut found);
+    flush(&mut group, &mut is_path, &mut found);
+    flush(&mut part, &mut false, &mut found);
     found
 }
 
-fn flush(group: &mut Vec<&str>, has_comma: &mut bool, found: &mut Vec<String>) {
+fn flush(group: &mut Vec<&str>, is_path: &mut bool, found: &mut Vec<String>) {
     if group.len() > 1 && group.iter().map(|piece| piece.len() + 1).sum::<usize>() <= MAX_PIECE {
         found.push(group.concat());
-        if *has_comma {
+        if *is_path {
             found.push(group.join("/"));
         }
     }
     group.clear();
-    *has_comma = false;
+    *is_path = false;
 }
 
 /// Each word turned round.
-fn turn_words(text: &str) -> String {
+pub(super) fn turn_words(text: &str) -> String {
     let turn = |word: &str| word.chars().rev().collect::<String>();
     text.split(|character: char| character.is_whitespace() || "'\"`()|;".contains(character))
         .map(turn)
@@ -343,8 +380,8 @@ fn rotate(text: &str) -> String {
         .collect()
 }
 
-/// What a command drops from its strings: `tr -d x`, `.replace('x', '')`, `sed s/x//g`.
-fn dropped(text: &str) -> Vec<String> {
+/// What a command drops from its strings or puts in its place: `tr -d x`, `.replace('x', 'y')`, `sed s/x/y/g`.
+fn dropped(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let word = |rest: &str| -> String {
         let rest = rest.trim_start();
@@ -354,18 +391,24 @@ fn dropped(text: &str) -> Vec<String> {
         }
     };
     for (at, found_text) in text.match_indices("tr -d").take(4) {
-        found.push(word(&text[at + found_text.len()..]));
+        found.push((word(&text[at + found_text.len()..]), String::new()));
     }
     for (at, found_text) in text.match_indices("replace(").take(4) {
-        found.push(word(&text[at + found_text.len()..]));
+        let rest = &text[at + found_text.len()..text.floor_char_boundary(at + found_text.len() + 64)];
+        let strings = literals(rest);
+        let put = match strings.as_slice() {
+            [first, second, ..] if rest[first.end..second.start].trim() == "," => second.text.clone(),
+            _ => String::new(),
+        };
+        found.push((word(rest), put));
     }
     for (at, _) in text.match_indices("s/").take(4) {
-        let mut parts = text[at + 2..].splitn(3, '/');
-        if let (Some(what), Some(""), Some(_)) = (parts.next(), parts.next(), parts.next()) {
-            found.push(what.to_owned());
+        let mut parts = text[at + 2..text.floor_char_boundary(at + 66)].splitn(3, '/');
+        if let (Some(what), Some(put), Some(_)) = (parts.next(), parts.next(), parts.next()) {
+            found.push((what.to_owned(), put.to_owned()));
         }
     }
-    found.retain(|what| !what.is_empty() && what.len() <= 16);
+    found.retain(|(what, put)| !what.is_empty() && what.len() <= 16 && put.len() <= 16);
     found
 }
 
@@ -425,7 +468,25 @@ mod tests {
 
     #[test]
     fn readings_stay_within_bounds() {
-        for part in ["a=$a$a;", "'a'+", "{a,b}", "chr(103)+", "$(", "QUFB", "\\", "=", "tr -d x ", "''"] {
+        for part in [
+            "a=$a$a;",
+            "'a'+",
+            "{a,b}",
+            "chr(103)+",
+            "$(",
+            "QUFB",
+            "\\",
+            "=",
+            "tr -d x ",
+            "''",
+            "$(echo a)",
+            "${a/a/aa}",
+            "a=aa;${a:1}",
+            "'a'[::-1]",
+            "'%s' % (",
+            "'a'.join(",
+            "`echo a`",
+        ] {
             let command = part.repeat(100_000 / part.len());
             let found = readings(&command);
             assert!(found.len() <= MAX_READINGS);

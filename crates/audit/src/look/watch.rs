@@ -11,11 +11,13 @@ use proofmark_canon::Value;
 use super::common::{Weight, weigh};
 use super::context::{Clues, Context, REACH, label_before};
 use super::echo::is_echo;
+use super::formula::formulas;
 use super::label::Label;
-use super::layers::{Layer, layers};
+use super::layers::{Layer, View, layers};
 use super::marks::{MarkKind, Marks};
-use super::numeral::other_ways;
+use super::numeral::{is_number, other_ways};
 use super::question::{Asked, Question, Standing};
+use super::turned::Turned;
 
 /// What is known of one sample's task.
 #[derive(Debug, Clone, Copy)]
@@ -32,9 +34,10 @@ pub struct Subject<'a> {
 
 /// One sample's task, compiled once for all texts of its trajectory.
 ///
-/// Seen are the forms of [`Needles`], numbers up to a hundred and round ones in words, and any of these within two more
-/// layers of base64, hex, percent encoding, entities and escapes. Not seen are translations, paraphrases, compressed or
-/// encrypted text, and pictures of text.
+/// Seen are the forms of [`Needles`], numbers in words and in formulas, long answers backwards or in ROT13, and any of these
+/// within two more layers of base64, base32, hex, character codes, invisible characters, strings in pieces, percent
+/// encoding, entities and escapes. Not seen are translations, paraphrases, compressed or encrypted text, and pictures of
+/// text.
 #[derive(Debug, Clone)]
 pub struct Watch {
     needles: Needles,
@@ -50,6 +53,10 @@ pub struct Watch {
     shown: Vec<String>,
     /// Other ways of writing the answers, in words.
     ways: Vec<String>,
+    /// The answers, turned.
+    turned: Vec<Turned>,
+    /// Whether an answer is a number, so that formulas are read.
+    is_number: bool,
     /// The weight of the lightest answer.
     weight: Weight,
     /// Finds what may stand with an answer, in texts that hold more answers than are listed.
@@ -153,18 +160,24 @@ const QUESTION_REACH: usize = 8 * 1024;
 const QUESTION_TAIL: usize = 512;
 /// How much of the task's own texts is kept to know them again in a prompt.
 const MAX_SHOWN: usize = 64 * 1024;
+/// The most places of a text that are turned back.
+const MAX_TURNED: usize = 4;
 /// The most places around which a text with many answers is looked at again.
 const MAX_ANCHORS: usize = 64;
 
 impl Watch {
     pub fn new(subject: &Subject<'_>) -> Self {
         let ways: Vec<String> = subject.gold.iter().flat_map(|answer| other_ways(answer)).collect();
-        let gold: Vec<Value> = subject.gold.iter().chain(&ways).map(|answer| Value::from(answer.as_str())).collect();
+        let turned: Vec<Turned> = subject.gold.iter().flat_map(|answer| Turned::all(answer)).collect();
+        let gold: Vec<Value> = subject.gold.iter().map(|answer| Value::from(answer.as_str())).collect();
         let gold = if gold.len() == 1 { gold.into_iter().next().unwrap_or(Value::Null) } else { Value::Array(gold) };
-        let needles = Needles::new(&gold, subject.question);
+        let others = ways.iter().cloned().chain(turned.iter().map(|turned| turned.text.clone()));
+        let needles = Needles::with_ways(&gold, &others.collect::<Vec<_>>(), subject.question);
         let choices = subject.choices.iter().map(String::as_str);
         let texts: Vec<&str> = subject.shown.iter().copied().chain(choices).chain([subject.question]).collect();
-        let is_shown = texts.iter().any(|text| !needles.scan(text.as_bytes()).gold.is_empty());
+        let is_answer = |text: &str, hit: &Hit| !turned.iter().any(|turned| turned.is(&text[range(hit)]));
+        let is_shown =
+            texts.iter().any(|text| needles.scan(text.as_bytes()).gold.iter().any(|hit| is_answer(text, hit)));
         let shown =
             texts.iter().filter(|text| (2..=MAX_SHOWN).contains(&text.trim().len())).map(|text| text.trim().to_owned());
         let id = Plain::joined(subject.task_id).text().to_owned();
@@ -182,6 +195,8 @@ impl Watch {
             is_shown,
             shown: shown.collect(),
             ways,
+            turned,
+            is_number: subject.gold.iter().any(|gold| is_number(gold)),
             weight: subject.gold.iter().map(|gold| weigh(gold)).min().unwrap_or(Weight::Common),
         }
     }
@@ -289,22 +304,50 @@ impl Watch {
         if scan.more > 0 {
             self.look_again(text, &questions, &mut hits);
         }
-        let mut context = (!hits.is_empty()).then(|| Context::new(text, self.clues()));
+        // Most texts have no answer, and need none.
+        let mut context = None;
+        let mut turns = 0;
         for (hit, form) in hits {
-            let Some(context) = &mut context else { break };
+            let turned = self.turned(&text[hit.clone()]);
+            if turned.is_some_and(|turned| !turned.is_long()) && label_before(text, hit.start).is_none() {
+                continue;
+            }
+            let context = context.get_or_insert_with(|| Context::new(text, self.clues()));
             let Some((grade, why)) = self.judge(context, text, &hit, form, &questions) else { continue };
             let (grade, why) = if is_from_dataset { (Grade::Critical, Why::DatasetSource) } else { (grade, why) };
-            sightings.push(Sighting { form: Some(self.form(&text[hit.clone()], form)), offset: hit.start, grade, why });
+            let mut sighting =
+                Sighting { form: Some(self.form(&text[hit.clone()], form)), offset: hit.start, grade, why };
+            if let Some(turned) = turned
+                && grade != Grade::Critical
+                && depth > 0
+                && turns < MAX_TURNED
+            {
+                // What stands around it may be turned too.
+                turns += 1;
+                let from = text.floor_char_boundary(hit.start.saturating_sub(QUESTION_REACH / 2));
+                let to = text.ceil_char_boundary((hit.end + QUESTION_REACH / 2).min(text.len()));
+                let mut inner = Vec::new();
+                self.look(&turned.turn.of(&text[from..to]), is_from_dataset, 0, &mut inner);
+                if let Some(leak) = inner.iter().find(|inner| inner.grade == Grade::Critical) {
+                    (sighting.grade, sighting.why) = (leak.grade, leak.why);
+                }
+            }
+            sightings.push(sighting);
         }
         if depth > 0 {
-            layers(text, |layer| {
-                self.look_within(
-                    text,
-                    &layer,
-                    |inner, found| self.look(inner, is_from_dataset, depth - 1, found),
-                    sightings,
-                )
-            });
+            let mut within = |layer: Layer| {
+                let mut inner = Vec::new();
+                self.look(&layer.text, is_from_dataset, depth - 1, &mut inner);
+                if !inner.is_empty() {
+                    let context = context.get_or_insert_with(|| Context::new(text, self.clues()));
+                    let around = || self.judge(context, text, &layer.range, Form::Base64, &questions);
+                    self.take_within(text, &layer, inner, around, sightings);
+                }
+            };
+            layers(text, &mut within);
+            if self.is_number {
+                formulas(text, within);
+            }
         }
     }
 
@@ -322,9 +365,14 @@ impl Watch {
             let needs_more = self.is_shown || self.weight_of(text, &hit, form) == Weight::Common;
             let is_behind_question =
                 || masked.iter().any(|mask| mask.end <= hit.start && hit.start - mask.end <= QUESTION_TAIL / 2);
-            let is_told = match label_before(text, hit.start) {
+            let label = label_before(text, hit.start);
+            // A short word may be another one, turned.
+            if label.is_none() && self.turned(&text[hit.clone()]).is_some_and(|turned| !turned.is_long()) {
+                continue;
+            }
+            let is_told = match label {
                 _ if needs_more && is_choice(&text[hit.end..]) => false,
-                Some(Label::Key) => true,
+                Some(Label::Key | Label::Field) => true,
                 // Examples call other answers so, and one of them may be the same by chance.
                 Some(Label::Told | Label::ShortKey) => {
                     !needs_more || is_behind_question() || !is_series(text, hit.start)
@@ -341,32 +389,45 @@ impl Watch {
             sightings.push(Sighting { form: Some(self.form(&text[hit.clone()], form)), offset: hit.start, grade, why });
         }
         if depth > 0 {
-            layers(text, |layer| {
-                self.look_within(text, &layer, |inner, found| self.look_given(inner, depth - 1, found), sightings)
-            });
+            let mut within = |layer: Layer| {
+                let mut inner = Vec::new();
+                self.look_given(&layer.text, depth - 1, &mut inner);
+                self.take_within(text, &layer, inner, || None, sightings);
+            };
+            layers(text, &mut within);
+            if self.is_number {
+                formulas(text, within);
+            }
         }
     }
 
-    /// Looks at something that was encoded. The label stands before the encoding, and no page calls one an answer.
-    fn look_within(
+    /// Takes what was found in something that was encoded. What stands before the encoding, or around it, is said of what it
+    /// says, and no page calls an encoding an answer.
+    fn take_within(
         &self,
         text: &str,
         layer: &Layer,
-        look: impl FnOnce(&str, &mut Vec<Sighting>),
+        inner: Vec<Sighting>,
+        around: impl FnOnce() -> Option<(Grade, Why)>,
         sightings: &mut Vec<Sighting>,
     ) {
-        let mut inner = Vec::new();
-        look(&layer.text, &mut inner);
         if inner.is_empty() {
             return;
         }
-        let label = label_before(text, layer.range.start);
+        let is_opaque = layer.view == View::Opaque;
+        let is_ordinary = |sighting: &Sighting| sighting.why == Why::Ordinary;
+        let around = (is_opaque && inner.iter().any(is_ordinary)).then(around).flatten();
+        let leak = match around {
+            _ if !is_opaque => None,
+            Some((Grade::Critical, why)) => Some(why),
+            _ => label_before(text, layer.range.start).map(|_| Why::AnswerKey),
+        };
         let is_known = |sighting: &Sighting, sightings: &[Sighting]| {
             sightings.iter().any(|known| layer.range.contains(&known.offset) && known.grade <= sighting.grade)
         };
         for mut sighting in inner {
-            if label.is_some() && matches!(layer.form, Form::Base64 | Form::Hex) && sighting.why == Why::Ordinary {
-                (sighting.grade, sighting.why) = (Grade::Critical, Why::AnswerKey);
+            if let Some(why) = leak.filter(|_| is_ordinary(&sighting)) {
+                (sighting.grade, sighting.why) = (Grade::Critical, why);
             }
             sighting.offset = layer.range.start;
             sighting.form = sighting.form.map(|_| layer.form);
@@ -374,6 +435,11 @@ impl Watch {
                 sightings.push(sighting);
             }
         }
+    }
+
+    /// Which of the turned answers stands somewhere.
+    fn turned(&self, found: &str) -> Option<&Turned> {
+        self.turned.iter().find(|turned| turned.is(found))
     }
 
     /// Grades an answer by where it stands; `None` when its being there says nothing.
@@ -403,7 +469,9 @@ impl Watch {
             Standing::Question => is_with(&asked.range) || is_next(&asked.range),
             Standing::Part => label.is_some() && stands_with(hit, &asked.range, 0, after),
             // An engine's or a chat's own answer to a query is an ordinary one; only a key knows better.
-            Standing::Echo => label == Some(Label::Key) && stands_with(hit, &asked.range, 0, QUESTION_TAIL),
+            Standing::Echo => {
+                matches!(label, Some(Label::Key | Label::Field)) && stands_with(hit, &asked.range, 0, QUESTION_TAIL)
+            }
             Standing::Phrase => false,
         };
         if questions.iter().any(is_leak) {
@@ -422,11 +490,15 @@ impl Watch {
         let is_bare = context.is_bare(hit);
         match label {
             Some(Label::Key) if !needs_more || is_bare => return critical(Why::AnswerKey),
-            Some(Label::ShortKey) if !needs_more && is_bare => return critical(Why::AnswerKey),
+            Some(Label::Field) if !needs_more && is_bare => return critical(Why::AnswerKey),
+            Some(Label::ShortKey) if !needs_more && context.is_alone(hit) => return critical(Why::AnswerKey),
             Some(_) if is_encoded => return critical(Why::AnswerKey),
             _ => {}
         }
-        if !needs_more && (context.is_record(hit) || context.is_in_table(hit) || context.is_inserted(hit)) {
+        let is_of_key = |context: &mut Context<'_>| {
+            context.is_record(hit) || context.is_in_table(hit) || context.is_inserted(hit) || context.is_row_of_key(hit)
+        };
+        if !needs_more && is_of_key(context) {
             return critical(Why::AnswerRecord);
         }
         match () {

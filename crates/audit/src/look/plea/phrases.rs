@@ -1,6 +1,6 @@
 //! What people say to graders, in the languages that graders read.
 
-use super::plea::PleaKind;
+use super::PleaKind;
 
 /// Words that follow each other, with at most so many others between them.
 ///
@@ -53,6 +53,21 @@ pub(super) const SPACED: &[(PleaKind, &str)] = &[
         "answer|response|submission ~1 has|was ~0 been ~1 verified|graded|marked|confirmed|scored ~1 correct|right|pass",
     ),
     (PleaKind::Verdict, "answer|response|submission ~0 was ~1 verified|graded|marked|scored ~1 correct|right|pass"),
+    (PleaKind::Override, "forget|ignore ~0 everything|all ~2 told|said|instructed|read"),
+    (PleaKind::Override, "do ~0 not ~1 compare ~3 reference|gold|expected|rubric"),
+    (PleaKind::Override, "new ~0 system ~0 prompt"),
+    (
+        PleaKind::Demand,
+        "judge|grader|evaluator ~1 must|should|shall|to ~1 say|output|return|answer|reply ~2 yes|correct|pass|true",
+    ),
+    (PleaKind::Demand, "skip|omit|bypass ~1 comparison|grading|evaluation ~4 correct|pass|return|output"),
+    (PleaKind::Demand, "always ~1 say|answer|output|return|reply ~1 correct|pass|yes|true"),
+    (PleaKind::Address, "to ~0 whoever|whomever ~1 grades|evaluates|judges|scores|marks|assesses"),
+    (
+        PleaKind::Address,
+        "note|message|memo|instruction|instructions ~1 for|to ~2 evaluation|grading|judging|scoring ~0 model|system|llm|agent",
+    ),
+    (PleaKind::Verdict, "answer|response|submission ~1 matches|equals ~2 reference|gold|expected ~0 answer|output"),
     // German
     (
         PleaKind::Override,
@@ -106,6 +121,19 @@ pub(super) const SPACED: &[(PleaKind, &str)] = &[
         PleaKind::Demand,
         "segna*|valuta*|considera*|considere*|marque*|avalie* ~3 risposta|resposta ~4 corrett*|corret*|giusta|certa",
     ),
+    // Dutch, Polish, Turkish and Vietnamese
+    (PleaKind::Override, "negeer*|vergeet ~4 instructie*|opdracht*|regels|criteria|aanwijzing*"),
+    (PleaKind::Demand, "beoordeel*|markeer*|reken* ~4 antwoord ~3 correct|juist|goed"),
+    (PleaKind::Override, "zignoruj*|ignoruj*|pomin* ~4 instrukcj*|polecen*|kryteri*|zasad*"),
+    (PleaKind::Demand, "oznacz*|ocen*|uznaj* ~3 odpowiedz* ~4 poprawn*|prawidlow*|sluszn*"),
+    (PleaKind::Override, "talimat*|komut* ~2 yok|yoksay*|unut*|gormezden"),
+    (PleaKind::Override, "bo ~0 qua ~4 huong|chi|lenh|quy ~0 dan|dan|lenh|tac"),
+    // Korean, Arabic and Hindi
+    (PleaKind::Override, "지시*|명령*|지침*|규칙* ~4 무시*|잊*"),
+    (PleaKind::Override, "무시* ~4 지시*|명령*|지침*|규칙*"),
+    (PleaKind::Demand, "정답* ~3 채점*|처리*|판정*|평가*"),
+    (PleaKind::Override, "تجاهل*|انس ~4 التعليمات|تعليمات*|الأوامر|القواعد|المعايير"),
+    (PleaKind::Override, "निर्देश*|नियम* ~4 अनदेखा|नजरअंदाज|भूल*"),
     // Russian
     (
         PleaKind::Override,
@@ -186,6 +214,11 @@ pub(super) const ROLES: &[&str] = &[
     "<|start_header_id|>",
     "<start_of_turn>",
     "<end_of_turn>",
+    "<|start|>",
+    "<|channel|>",
+    "<|message|>",
+    "<tool_response",
+    "<function_results",
     "[inst]",
     "[/inst]",
     "<<sys>>",
@@ -229,4 +262,5 @@ pub(super) const VERDICTS: &[&str] = &[
     "[[rating:",
     "grade:c\n",
     "grade:correct",
+    "\ncorrect:yes",
 ];

@@ -120,27 +120,32 @@ pub(crate) async fn exchange(
         response_bytes: 0,
         whole: None,
     };
-    let whole = tokio::time::timeout(deadlines.total, talk(sent, wire, how, deadlines, start, &mut seen)).await;
-    seen.result = whole.unwrap_or_else(|_| Err(timed_out("the last byte", deadlines.total)));
+    // One deadline after the other, not one around the other: each is a timer, and most replies need only the first.
+    seen.result = match tokio::time::timeout(deadlines.first_byte.min(deadlines.total), sent).await {
+        Err(_) if deadlines.total <= deadlines.first_byte => Err(timed_out("the last byte", deadlines.total)),
+        Err(_) => Err(timed_out("the first byte", deadlines.first_byte)),
+        Ok(Err(failure)) => Err(failure),
+        Ok(Ok(reply)) => {
+            let first_byte = start.elapsed();
+            seen.first_byte = Some(first_byte);
+            let left = deadlines.total.saturating_sub(first_byte);
+            let read = tokio::time::timeout(left, read_reply(reply, wire, how, start, &mut seen)).await;
+            read.unwrap_or_else(|_| Err(timed_out("the last byte", deadlines.total)))
+        }
+    };
     seen.latency = start.elapsed();
     link.settle().await;
     seen
 }
 
-async fn talk(
-    sent: impl Future<Output = Result<Reply, Failure>>,
+/// Reads a reply whose head is there.
+async fn read_reply(
+    response: Reply,
     wire: &dyn Wire,
     how: How,
-    deadlines: &Deadlines,
     start: Instant,
     seen: &mut Exchange,
 ) -> Result<Completion, Failure> {
-    let response = match tokio::time::timeout(deadlines.first_byte, sent).await {
-        Err(_) => return Err(timed_out("the first byte", deadlines.first_byte)),
-        Ok(Err(failure)) => return Err(failure),
-        Ok(Ok(response)) => response,
-    };
-    seen.first_byte = Some(start.elapsed());
     let status = response.status();
     seen.status = Some(status);
     seen.request_id = request_id(&response);

@@ -110,7 +110,7 @@ enum Name {
 }
 
 impl Name {
-    fn of<'a>(self, names: &'a str) -> &'a str {
+    fn of(self, names: &str) -> &str {
         match self {
             Self::Fixed(name) => name,
             Self::Kept { start, end } => &names[start..end],

@@ -1,5 +1,6 @@
 //! A file to whose end many write lines.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
@@ -63,6 +64,22 @@ impl Appender {
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
+}
+
+/// Makes a line in room that is used for the next one again: every sample writes several.
+pub(crate) fn with_line<T>(make: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    /// More room than this is given back.
+    const KEPT: usize = 64 << 10;
+    thread_local! {
+        static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    }
+    let mut line = ROOM.take();
+    line.clear();
+    let made = make(&mut line);
+    if line.capacity() <= KEPT {
+        ROOM.set(line);
+    }
+    made
 }
 
 /// Whoever stops early loses nothing that was handed over.

@@ -5,6 +5,7 @@
 //! [`WINDOW`] samples are between the oldest unfinished one and the newest.
 
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -395,6 +396,8 @@ async fn ask_all(shared: &Arc<Shared>, sender: SyncSender<Box<Finished>>, lanes:
 /// Takes samples of a lane until there are none left.
 async fn work(shared: &Shared, lane: usize, sender: &SyncSender<Box<Finished>>) -> Result<(), RunError> {
     let mut stop = shared.stop.clone();
+    // One for all questions: to begin to listen costs more than to go on.
+    let mut halted = std::pin::pin!(shared.halted());
     loop {
         if *stop.borrow() || shared.has_failed() {
             return Ok(());
@@ -426,7 +429,7 @@ async fn work(shared: &Shared, lane: usize, sender: &SyncSender<Box<Finished>>) 
                 }
             }
         };
-        let Some(finished) = answer(shared, unit, &mut stop).await? else { return Ok(()) };
+        let Some(finished) = answer(shared, unit, halted.as_mut()).await? else { return Ok(()) };
         if sender.send(Box::new(finished)).is_err() {
             // The collector has given up; it says why.
             return Ok(());
@@ -435,7 +438,11 @@ async fn work(shared: &Shared, lane: usize, sender: &SyncSender<Box<Finished>>) 
 }
 
 /// Gets the answer to one sample and scores it. `None` when the run is stopped meanwhile.
-async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -> Result<Option<Finished>, RunError> {
+async fn answer(
+    shared: &Shared,
+    unit: Unit,
+    mut halted: Pin<&mut impl Future<Output = ()>>,
+) -> Result<Option<Finished>, RunError> {
     let ready = &shared.ready;
     let key = unit.key(&ready.plan);
     let (request, fingerprint) = unit.request(ready, &key)?;
@@ -448,14 +455,14 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
         }
         let unit = Unit { journalled: None, ..unit };
         shared.purse.note(unit.model, journalled.reply.usage(), journalled.reply.is_answer());
-        return finish(shared, &unit, key, &request, fingerprint, journalled.came(), stop).await;
+        return finish(shared, &unit, key, &request, fingerprint, journalled.came(), halted).await;
     }
     let (done, samples) = (0, 0);
     // It stays open until the answer is judged, too.
     let _open = tokio::select! {
         biased;
         open = shared.purse.open(unit.model) => open.map_err(|spent| RunError::Budget { spent, done, samples })?,
-        _ = stop.changed() => return Ok(None),
+        () = halted.as_mut() => return Ok(None),
     };
     if shared.has_failed() {
         return Ok(None);
@@ -470,8 +477,7 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
         let earned = tokio::select! {
             biased;
             earned = errand.earn(shared.keeper.as_ref()) => earned.map_err(stopped)?,
-            _ = stop.changed() => return Ok(None),
-            () = shared.failed_long_ago() => return Ok(None),
+            () = halted.as_mut() => return Ok(None),
             most = shared.is_late(&log) => return Err(RunError::Budget { spent: Spent::Time { most }, done, samples }),
         };
         Came { reply: earned.reply(), earned: Some(earned) }
@@ -481,8 +487,7 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
         let asked = tokio::select! {
             biased;
             asked = ready.models[unit.model].ask(ask) => asked.map_err(stopped)?,
-            _ = stop.changed() => return Ok(None),
-            () = shared.failed_long_ago() => return Ok(None),
+            () = halted.as_mut() => return Ok(None),
             most = shared.is_late(&log) => return Err(RunError::Budget { spent: Spent::Time { most }, done, samples }),
         };
         // Stored before it is journalled: what the journal names is there.
@@ -508,7 +513,7 @@ async fn answer(shared: &Shared, unit: Unit, stop: &mut watch::Receiver<bool>) -
     let entry = Entry { earned, fingerprint, ordinal: unit.ordinal, reply };
     shared.journal.append(&entry).await.map_err(RunError::Append)?;
     let came = Came { reply: entry.reply, earned: entry.earned };
-    finish(shared, &unit, key, &request, fingerprint, came, stop).await
+    finish(shared, &unit, key, &request, fingerprint, came, halted).await
 }
 
 /// Scores a sample. `None` when the run is stopped while a judge is asked.
@@ -519,7 +524,7 @@ async fn finish(
     request: &Request,
     fingerprint: Digest,
     came: Came,
-    stop: &mut watch::Receiver<bool>,
+    halted: Pin<&mut impl Future<Output = ()>>,
 ) -> Result<Option<Finished>, RunError> {
     let ready = &shared.ready;
     let (run_dir, programs) = (&*shared.run_dir, Programs::Run);
@@ -540,8 +545,7 @@ async fn finish(
         tokio::select! {
             biased;
             finished = finishing => finished,
-            _ = stop.changed() => return Ok(None),
-            () = shared.failed_long_ago() => return Ok(None),
+            () = halted => return Ok(None),
         }
     } else {
         finishing.await
@@ -578,6 +582,16 @@ impl Shared {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         // Wakes everyone who waits for a place in the window.
         self.window.close();
+    }
+
+    /// Returns when the run is to stop where it is, and nothing that is under way is waited for any longer.
+    async fn halted(&self) {
+        let mut stop = self.stop.clone();
+        tokio::select! {
+            biased;
+            _ = stop.changed() => {}
+            () = self.failed_long_ago() => {}
+        }
     }
 
     /// Returns some time after the run has failed.

@@ -18,7 +18,7 @@ use proofmark_model::Reply;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Earned;
-use crate::appender::Appender;
+use crate::appender::{Appender, with_line};
 use crate::begin::Begun;
 use crate::telemetry::Telemetry;
 
@@ -87,13 +87,13 @@ impl Journal {
 
     /// Writes one entry. When this returns, a kill of the process no longer loses it.
     pub async fn append(&self, entry: &Entry) -> io::Result<()> {
-        let line = encode(&self.run_id, entry)?;
         self.begun.wait().await?;
-        let end = {
+        let end = with_line(|line| {
+            encode(&self.run_id, entry, line)?;
             let mut lines = self.lock();
-            lines.push(&line);
-            lines.end()
-        };
+            lines.push(line);
+            io::Result::Ok(lines.end())
+        })?;
         // Others whose answers are there already get to add theirs, and one of them writes for all.
         tokio::task::yield_now().await;
         let mut lines = self.lock();
@@ -116,14 +116,14 @@ impl Journal {
     }
 }
 
-fn encode(run_id: &RunId, entry: &Entry) -> Result<Vec<u8>, EncodeError> {
+/// Makes the line of an entry in an empty room.
+fn encode(run_id: &RunId, entry: &Entry, line: &mut Vec<u8>) -> Result<(), EncodeError> {
     const DIGEST: &[u8] = b"{\"digest\":\"";
     const ENTRY: &[u8] = b"\",\"entry\":";
     let body_at = DIGEST.len() + Digest::TEXT_LENGTH + ENTRY.len();
-    let mut line = Vec::with_capacity(1024);
     // The digest's place, until it is known.
     line.resize(body_at, b' ');
-    json::to_writer(entry, &mut line)?;
+    json::to_writer(entry, line)?;
     let digest = digest_of(run_id, &line[body_at..]).text();
     let mut start = &mut line[..body_at];
     for part in [DIGEST, &digest, ENTRY] {
@@ -132,7 +132,7 @@ fn encode(run_id: &RunId, entry: &Entry) -> Result<Vec<u8>, EncodeError> {
         start = rest;
     }
     line.extend_from_slice(b"}\n");
-    Ok(line)
+    Ok(())
 }
 
 fn digest_of(run_id: &RunId, body: &[u8]) -> Digest {
@@ -477,7 +477,11 @@ mod tests {
             for (ordinal, line) in (0..).zip(&lines) {
                 match line {
                     Some(noise) => bytes.extend_from_slice(noise),
-                    None => bytes.extend(encode(&run_id(), &entry(ordinal, "x")).unwrap()),
+                    None => {
+                        let mut line = Vec::new();
+                        encode(&run_id(), &entry(ordinal, "x"), &mut line).unwrap();
+                        bytes.extend(line);
+                    }
                 }
             }
             if !bytes.is_empty() {

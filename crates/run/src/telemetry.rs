@@ -10,11 +10,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use proofmark_artefact::store::{Claim, digest_file, names};
 use proofmark_artefact::telemetry::Attempt;
-use proofmark_artefact::witness::requests::RequestIds;
-use proofmark_canon::{Digest, json};
+use proofmark_artefact::witness::requests::{Gathering, RequestIds};
+use proofmark_canon::{Digest, Hasher, json};
 use proofmark_model::AttemptLog;
 
-use crate::appender::Appender;
+use crate::appender::{Appender, with_line};
 use crate::publish::PublishError;
 
 /// What the witness says of a telemetry that is complete.
@@ -28,8 +28,21 @@ pub(crate) struct Settled {
 pub(crate) struct Telemetry {
     path: PathBuf,
     /// Opened with the first attempt: a run of offline models leaves no telemetry.
-    lines: Mutex<Option<Appender>>,
+    lines: Mutex<Option<Lines>>,
     failure: Mutex<Option<io::Error>>,
+}
+
+/// The lines that are written.
+struct Lines {
+    appender: Appender,
+    /// What they say, when all of them were written here. What an interrupted run left has to be read first.
+    gathered: Option<Gathered>,
+}
+
+#[derive(Default)]
+struct Gathered {
+    ids: Gathering,
+    hasher: Hasher,
 }
 
 impl Telemetry {
@@ -47,7 +60,8 @@ impl Telemetry {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        Ok(Self { path, lines: Mutex::new(file.map(Appender::new)), failure: Mutex::new(None) })
+        let lines = file.map(|file| Lines { appender: Appender::new(file), gathered: None });
+        Ok(Self { path, lines: Mutex::new(lines), failure: Mutex::new(None) })
     }
 
     /// What went wrong while writing.
@@ -55,9 +69,13 @@ impl Telemetry {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Brings everything to the disk and reads it. `None` when nobody was asked.
+    /// Brings everything to the disk and says what it comes to. `None` when nobody was asked.
     pub(crate) fn settle(&self, run_dir: &Path) -> Result<Option<Settled>, PublishError> {
-        let settled = self.lock().as_mut().map(|lines| lines.flush().and_then(|()| lines.file().sync_data()));
+        let mut gathered = None;
+        let settled = self.lock().as_mut().map(|lines| {
+            gathered = lines.gathered.take();
+            lines.appender.flush().and_then(|()| lines.appender.file().sync_data())
+        });
         let path = match settled {
             Some(settled) => {
                 settled.map(|()| self.path.clone()).map_err(|source| PublishError::io(&self.path, source))?
@@ -70,6 +88,10 @@ impl Telemetry {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(PublishError::io(&path, source)),
         };
+        if let Some(Gathered { ids, hasher }) = gathered {
+            let ids = ids.finish(file).map_err(PublishError::Telemetry)?;
+            return Ok(Some(Settled { ids, digest: hasher.finish() }));
+        }
         let ids = RequestIds::read(file).map_err(PublishError::Telemetry)?;
         let (digest, _) = digest_file(&path).map_err(|source| PublishError::io(&path, source))?;
         Ok(Some(Settled { ids, digest }))
@@ -84,20 +106,31 @@ impl Telemetry {
     }
 
     fn write(&self, attempt: &Attempt) -> io::Result<()> {
-        let mut line = Vec::with_capacity(640);
-        json::to_writer(attempt, &mut line).map_err(io::Error::other)?;
-        line.push(b'\n');
-        let mut lines = self.lock();
-        let lines = match &mut *lines {
-            Some(lines) => lines,
-            none => none.insert(Appender::new(File::options().create(true).append(true).open(&self.path)?)),
-        };
-        if lines.push(&line) { lines.flush() } else { Ok(()) }
+        with_line(|line| {
+            json::to_writer(attempt, line).map_err(io::Error::other)?;
+            line.push(b'\n');
+            let mut lines = self.lock();
+            let lines = match &mut *lines {
+                Some(lines) => lines,
+                none => none.insert(Lines {
+                    appender: Appender::new(File::options().create_new(true).append(true).open(&self.path)?),
+                    gathered: Some(Gathered::default()),
+                }),
+            };
+            if let Some(gathered) = &mut lines.gathered {
+                gathered.hasher.update(line);
+                // What cannot be gathered is read in the end, and told then.
+                if gathered.ids.push(attempt, line.trim_ascii_end()).is_err() {
+                    lines.gathered = None;
+                }
+            }
+            if lines.appender.push(line) { lines.appender.flush() } else { Ok(()) }
+        })
     }
 
     /// Writes what waits for others.
     pub(crate) fn flush(&self) {
-        let flushed = self.lock().as_mut().map_or(Ok(()), Appender::flush);
+        let flushed = self.lock().as_mut().map_or(Ok(()), |lines| lines.appender.flush());
         self.note_failure(flushed);
     }
 
@@ -107,7 +140,7 @@ impl Telemetry {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Appender>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Lines>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context as _, Result};
 
-use super::{Bench, Cost, Figure, Size, path};
+use super::{Bench, Cost, Figure, Size, bare, path};
 
 /// Questions at once that are tried for the best rate.
 const CONCURRENCIES: [&str; 4] = ["16", "32", "64", "128"];
@@ -43,6 +43,12 @@ pub(super) fn measure(bench: &Bench, size: Size) -> Result<Vec<Figure>> {
     add("live, 0 ms: our CPU a sample", cost.cpu_s / many as f64 * 1e6, "µs", "≤ 60");
     add("live, 0 ms: the provider's CPU a sample", theirs / many as f64 * 1e6, "µs", "");
     add("live, 0 ms: peak RSS", cost.peak_rss_mb, "MB", "");
+    let before = fast.cpu_s()?;
+    let bare = (0..3).map(|_| bare::ask(&fast.base, most)).collect::<Result<Vec<_>>>()?;
+    let theirs = (fast.cpu_s()? - before) / 3.0;
+    let rate = bare.into_iter().fold(0.0, f64::max);
+    add("live, 0 ms: what the provider gives to a bare socket, samples a second", rate, "1/s", "");
+    add("live, 0 ms: the provider's CPU for a bare socket, a sample", theirs / most as f64 * 1e6, "µs", "");
     let mut best = 0.0f64;
     for concurrency in CONCURRENCIES {
         let cost = fast.best(bench, many, &["--concurrency", concurrency], 2)?;

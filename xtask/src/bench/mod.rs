@@ -4,6 +4,7 @@
 //! (`openssl dgst -sha256` over the same files), and every figure is the best of several tries.
 
 mod audit;
+mod bare;
 mod cache;
 mod evidence;
 mod live;

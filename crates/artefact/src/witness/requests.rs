@@ -14,7 +14,7 @@ pub use super::located::Ids;
 use super::located::{Block, ENTRY, Order, Place, entry, read_entry};
 use crate::spill::{Sorted, Sorter};
 use crate::store::{LineError, Lines};
-use crate::telemetry::AttemptOutcome;
+use crate::telemetry::{Attempt, AttemptOutcome};
 
 /// The telemetry cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -51,46 +51,18 @@ impl RequestIds {
     /// Reads one id for each successful call. A call that was answered just before a kill is made again when the run is
     /// resumed. Both were made and both are listed, in the order in which they were.
     pub fn read(telemetry: File) -> Result<Self, RequestsError> {
-        /// What is needed of an attempt.
-        #[derive(Deserialize)]
-        struct Seen<'a> {
-            attempt: u32,
-            call: u32,
-            #[serde(borrow)]
-            model: Cow<'a, str>,
-            ordinal: u64,
-            outcome: AttemptOutcome,
-            request_id: Option<String>,
-        }
-        let mut models = Models::default();
-        let mut sorter = Sorter::<ENTRY>::new(ROOM, None);
+        let mut gathering = Gathering::default();
         let mut lines = Lines::new(telemetry.try_clone().map_err(RequestsError::Io)?, MAX_LINE);
-        let mut wanted = Vec::new();
-        let members = memchr::memmem::Finder::new(MEMBER);
         while let Some(line) = lines.next_line()? {
-            let number = line.number;
             if !line.ended {
-                return Err(RequestsError::Torn { line: number });
+                return Err(RequestsError::Torn { line: line.number });
             }
             // Straight to the few fields: there may be a line for every sample, and verification waits for this.
-            let seen: Seen<'_> =
-                serde_json::from_slice(line.bytes).map_err(|source| RequestsError::Shape { line: number, source })?;
-            let (AttemptOutcome::Answered, Some(id)) = (seen.outcome, &seen.request_id) else { continue };
-            wanted.clear();
-            json::append_string(id, &mut wanted);
-            // Our own lines are canonical; another form of the same value has no place that could be named.
-            let mut values = members.find_iter(line.bytes).map(|at| at + MEMBER.len());
-            let at = values
-                .find(|at| line.bytes[*at..].starts_with(&wanted))
-                .ok_or(RequestsError::NotCanonical { line: number })?;
-            let model = models.count(&seen.model).ok_or(RequestsError::TooManyModels { line: number })?;
-            let place = Place { offset: line.offset + at as u64, length: wanted.len() };
-            let Seen { ordinal, call, attempt, .. } = seen;
-            let order = Order { model: model as u32, ordinal, call, attempt, line: number };
-            sorter.push(entry(order, place)).map_err(RequestsError::Io)?;
+            let seen = serde_json::from_slice(line.bytes);
+            let seen = seen.map_err(|source| RequestsError::Shape { line: line.number, source })?;
+            gathering.take(&seen, line.bytes)?;
         }
-        let sorted = Arc::new(sorter.finish().map_err(RequestsError::Io)?);
-        Ok(Self { telemetry, models, sorted })
+        gathering.finish(telemetry)
     }
 
     /// The models that have ids, in the order in which the telemetry first names them.
@@ -179,6 +151,86 @@ impl RequestIds {
     }
 }
 
+/// What is needed of an attempt.
+#[derive(Deserialize)]
+struct Seen<'a> {
+    attempt: u32,
+    call: u32,
+    #[serde(borrow)]
+    model: Cow<'a, str>,
+    ordinal: u64,
+    outcome: AttemptOutcome,
+    #[serde(borrow)]
+    request_id: Option<Cow<'a, str>>,
+}
+
+/// The ids of a telemetry, line by line.
+pub struct Gathering {
+    models: Models,
+    sorter: Sorter<ENTRY>,
+    members: memchr::memmem::Finder<'static>,
+    /// The id that is looked for in its line.
+    wanted: Vec<u8>,
+    /// How many lines there were, and their bytes.
+    lines: u64,
+    bytes: u64,
+}
+
+impl Default for Gathering {
+    fn default() -> Self {
+        Self {
+            models: Models::default(),
+            sorter: Sorter::new(ROOM, None),
+            members: memchr::memmem::Finder::new(MEMBER),
+            wanted: Vec::new(),
+            lines: 0,
+            bytes: 0,
+        }
+    }
+}
+
+impl Gathering {
+    /// Adds the next line, with the attempt that stands in it. For whoever writes the telemetry from its first line on:
+    /// to read it again takes longer.
+    pub fn push(&mut self, attempt: &Attempt, line: &[u8]) -> Result<(), RequestsError> {
+        let seen = Seen {
+            attempt: attempt.attempt,
+            call: attempt.call,
+            model: Cow::Borrowed(&attempt.model),
+            ordinal: attempt.ordinal,
+            outcome: attempt.outcome,
+            request_id: attempt.request_id.as_deref().map(Cow::Borrowed),
+        };
+        self.take(&seen, line)
+    }
+
+    fn take(&mut self, seen: &Seen<'_>, line: &[u8]) -> Result<(), RequestsError> {
+        let offset = self.bytes;
+        self.lines += 1;
+        self.bytes += line.len() as u64 + 1;
+        let number = self.lines;
+        let (AttemptOutcome::Answered, Some(id)) = (seen.outcome, &seen.request_id) else { return Ok(()) };
+        self.wanted.clear();
+        json::append_string(id, &mut self.wanted);
+        // Our own lines are canonical; another form of the same value has no place that could be named.
+        let mut values = self.members.find_iter(line).map(|at| at + MEMBER.len());
+        let at = values
+            .find(|at| line[*at..].starts_with(&self.wanted))
+            .ok_or(RequestsError::NotCanonical { line: number })?;
+        let model = self.models.count(&seen.model).ok_or(RequestsError::TooManyModels { line: number })?;
+        let place = Place { offset: offset + at as u64, length: self.wanted.len() };
+        let Seen { ordinal, call, attempt, .. } = *seen;
+        let order = Order { model: model as u32, ordinal, call, attempt, line: number };
+        self.sorter.push(entry(order, place)).map_err(RequestsError::Io)
+    }
+
+    /// What was gathered, with the telemetry that holds it.
+    pub fn finish(self, telemetry: File) -> Result<RequestIds, RequestsError> {
+        let sorted = Arc::new(self.sorter.finish().map_err(RequestsError::Io)?);
+        Ok(RequestIds { telemetry, models: self.models, sorted })
+    }
+}
+
 /// An empty list of ids in a block.
 const PLACE: &[u8] = b"\"provider_request_ids\":[]";
 /// What is before an id in the telemetry.
@@ -223,7 +275,6 @@ impl Models {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::Attempt;
 
     fn attempt(model: &str, place: (u64, u32, u32), outcome: AttemptOutcome, id: Option<&str>) -> String {
         let (ordinal, call, attempt) = place;

@@ -98,7 +98,7 @@ pub fn parse_with(bytes: &[u8], integers: Integers) -> Result<Value, ParseError>
 fn parse_all(bytes: &[u8], integers: Integers, values: usize) -> Result<Value, ParseError> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| ParseError::at(bytes, error.valid_up_to(), ParseErrorKind::NotUtf8))?;
-    let mut reader = Reader { text, bytes, at: 0, integers, values, left: values };
+    let mut reader = Reader { text, bytes, at: 0, integers, values, left: values, members: Vec::new() };
     let result = reader.document();
     result.map_err(|kind| ParseError::at(bytes, reader.at, kind))
 }
@@ -124,6 +124,9 @@ struct Reader<'a> {
     /// How many values there may be, and how many more.
     values: usize,
     left: usize,
+    /// The members of all open objects, those of the innermost one last. An object takes exactly its own when it ends: one
+    /// that grew with each member would be copied again and again.
+    members: Vec<(SmolStr, Value)>,
 }
 
 type Read<T> = Result<T, ParseErrorKind>;
@@ -152,12 +155,12 @@ impl Reader<'_> {
 
     fn object(&mut self, depth: usize) -> Read<Value> {
         self.enter(depth)?;
-        let mut members = Vec::new();
         self.skip_space();
         if self.peek()? == b'}' {
             self.at += 1;
             return Ok(Value::Object(Map::new()));
         }
+        let first = self.members.len();
         loop {
             self.skip_space();
             if self.peek()? != b'"' {
@@ -168,7 +171,7 @@ impl Reader<'_> {
             self.take(b':', "`:`")?;
             self.skip_space();
             let value = self.value(depth + 1)?;
-            members.push((name, value));
+            self.members.push((name, value));
             self.skip_space();
             match self.peek()? {
                 b',' => self.at += 1,
@@ -176,6 +179,7 @@ impl Reader<'_> {
                 _ => return Err(self.unexpected("`,` or `}`")),
             }
         }
+        let members = self.members.drain(first..).collect();
         let map = Map::from_named(members).map_err(ParseErrorKind::DuplicateName)?;
         self.at += 1;
         Ok(Value::Object(map))

@@ -48,8 +48,8 @@ pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, EncodeError> 
 
 /// Appends the canonical bytes of a value.
 pub fn to_writer<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-    // As many as a record has: to grow step by step is slower than the rest.
-    let mut sink = Sink { out, members: Vec::with_capacity(32), names: String::with_capacity(256) };
+    // As many members as a record has open: to grow step by step is slower than the rest.
+    let mut sink = Sink { out, members: Vec::with_capacity(32), names: String::new() };
     value.serialize(Encoder { sink: &mut sink })
 }
 
@@ -95,10 +95,27 @@ struct Sink<'o> {
 
 /// A member that was written.
 struct Member {
-    /// Its name, in the names.
-    name: Range<usize>,
-    /// Its `"name":value`, in the text.
-    text: Range<usize>,
+    name: Name,
+    /// Where its `"name":value` starts in the text. It ends before the comma of the next one.
+    start: usize,
+}
+
+/// The name of a member.
+#[derive(Clone, Copy)]
+enum Name {
+    /// Of a field: it is there as long as the program.
+    Fixed(&'static str),
+    /// In the names.
+    Kept { start: usize, end: usize },
+}
+
+impl Name {
+    fn of(self, names: &str) -> &str {
+        match self {
+            Self::Fixed(name) => name,
+            Self::Kept { start, end } => &names[start..end],
+        }
+    }
 }
 
 struct Encoder<'a, 'o> {
@@ -236,17 +253,26 @@ impl<'a, 'o> ser::Serializer for Encoder<'a, 'o> {
     }
 }
 
-/// Appends a name with its colon. Hardly one holds anything to escape.
-fn append_name(name: &str, out: &mut Vec<u8>) {
-    if first_special(name.as_bytes()).is_some() {
+/// Appends a name with its colon, and a comma before it when another member is there. Hardly one holds anything to escape.
+fn append_name(name: &str, is_first: bool, out: &mut Vec<u8>) {
+    /// Names of fields are shorter.
+    const SHORT: usize = 28;
+    if name.len() > SHORT || first_special(name.as_bytes()).is_some() {
+        if !is_first {
+            out.push(b',');
+        }
         append_string(name, out);
         out.push(b':');
         return;
     }
-    out.reserve(name.len() + 3);
-    out.push(b'"');
-    out.extend_from_slice(name.as_bytes());
-    out.extend_from_slice(b"\":");
+    // Put together here and appended once: what is appended is looked at for room each time.
+    let mut text = [b','; SHORT + 4];
+    let end = name.len() + 2;
+    text[1] = b'"';
+    text[2..end].copy_from_slice(name.as_bytes());
+    text[end] = b'"';
+    text[end + 1] = b':';
+    out.extend_from_slice(&text[usize::from(is_first)..end + 2]);
 }
 
 fn open_variant(variant: &str, out: &mut Vec<u8>) {
@@ -287,65 +313,69 @@ struct Object<'a, 'o> {
     start: usize,
     first: usize,
     names: usize,
+    /// Where its names end.
+    names_end: usize,
     in_order: bool,
 }
 
 impl<'a, 'o> Object<'a, 'o> {
     fn open(sink: &'a mut Sink<'o>) -> Self {
         sink.out.push(b'{');
-        if sink.members.capacity() == 0 {
-            // Room for what a record has open at once.
-            sink.members.reserve(48);
-            sink.names.reserve(480);
-        }
         let (start, first, names) = (sink.out.len(), sink.members.len(), sink.names.len());
-        Self { sink, start, first, names, in_order: true }
+        Self { sink, start, first, names, names_end: names, in_order: true }
     }
 
     /// Writes the name that was put behind the others.
     fn name(&mut self) {
+        let start = self.names_end;
+        self.names_end = self.sink.names.len();
+        self.begin(Name::Kept { start, end: self.names_end });
+    }
+
+    /// Begins a member.
+    fn begin(&mut self, name: Name) {
         let Sink { out, members, names } = &mut *self.sink;
-        let from = members[self.first..].last().map_or(self.names, |last| last.name.end);
-        let name = &names[from..];
-        if let Some(last) = members[self.first..].last() {
-            self.in_order &= cmp_utf16(&names[last.name.clone()], name).is_lt();
-            out.push(b',');
+        let text = name.of(names);
+        let last = members[self.first..].last();
+        if let Some(last) = last {
+            self.in_order &= cmp_utf16(last.name.of(names), text).is_lt();
         }
-        let start = out.len();
-        append_name(name, out);
-        members.push(Member { name: from..names.len(), text: start..start });
+        let is_first = last.is_none();
+        // Behind the comma.
+        let start = out.len() + usize::from(!is_first);
+        append_name(text, is_first, out);
+        members.push(Member { name, start });
     }
 
     /// Writes the value of the name that was written last.
     fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
-        value.serialize(Encoder { sink: &mut *self.sink })?;
-        if let Some(member) = self.sink.members.last_mut() {
-            member.text.end = self.sink.out.len();
-        }
-        Ok(())
+        value.serialize(Encoder { sink: &mut *self.sink })
     }
 
-    fn member<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), EncodeError> {
-        self.sink.names.push_str(name);
-        self.name();
+    fn member<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), EncodeError> {
+        self.begin(Name::Fixed(name));
         self.value(value)
     }
 
     fn close(self) -> Result<&'a mut Vec<u8>, EncodeError> {
         let Self { sink: Sink { out, members, names }, start, first, .. } = self;
         if !self.in_order {
-            let own = &mut members[first..];
-            own.sort_by(|a, b| cmp_utf16(&names[a.name.clone()], &names[b.name.clone()]));
-            let is_same = |pair: &&[Member]| names[pair[0].name.clone()] == names[pair[1].name.clone()];
-            if let Some(twice) = own.windows(2).find(is_same) {
-                return Err(EncodeError::DuplicateName(names[twice[0].name.clone()].to_owned()));
+            let ends = members[first + 1..].iter().map(|next| next.start - 1).chain([out.len()]);
+            let mut own: Vec<(&str, Range<usize>)> = members[first..]
+                .iter()
+                .zip(ends)
+                .map(|(member, end)| (member.name.of(names), member.start - start..end - start))
+                .collect();
+            own.sort_by(|a, b| cmp_utf16(a.0, b.0));
+            if let Some(twice) = own.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+                return Err(EncodeError::DuplicateName(twice[0].0.to_owned()));
             }
             let text = out.split_off(start);
-            for (at, member) in own.iter().enumerate() {
+            for (at, (_, place)) in own.into_iter().enumerate() {
                 if at > 0 {
                     out.push(b',');
                 }
-                out.extend_from_slice(&text[member.text.start - start..member.text.end - start]);
+                out.extend_from_slice(&text[place]);
             }
         }
         members.truncate(first);

@@ -1,6 +1,7 @@
 //! Where a string of JSON is more than its own characters.
 
 const WORD: usize = 8;
+const HALF: usize = WORD / 2;
 const BLOCK: usize = 32;
 /// Most strings are names and short answers: from here on it is worth looking at a block at once.
 const SHORT: usize = 2 * WORD;
@@ -30,13 +31,31 @@ pub(super) fn first_special(bytes: &[u8]) -> Option<usize> {
 fn in_words(bytes: &[u8]) -> Option<usize> {
     let (words, rest) = bytes.as_chunks::<WORD>();
     for (at, word) in words.iter().enumerate() {
-        let marks = marks(u64::from_le_bytes(*word));
-        if marks != 0 {
-            return Some(at * WORD + (marks.trailing_zeros() / 8) as usize);
+        if let Some(found) = lowest(marks(u64::from_le_bytes(*word))) {
+            return Some(at * WORD + found);
         }
     }
-    let found = rest.iter().position(|byte| is_special(*byte))?;
-    Some(words.len() * WORD + found)
+    if rest.is_empty() {
+        return None;
+    }
+    // What is left is looked at together with what is before it, of which nothing is special: a byte at a time would take
+    // longer than all words together.
+    if let Some(word) = bytes.last_chunk::<WORD>() {
+        return lowest(marks(u64::from_le_bytes(*word))).map(|found| bytes.len() - WORD + found);
+    }
+    match (bytes.first_chunk::<HALF>(), bytes.last_chunk::<HALF>()) {
+        (Some(first), Some(last)) => {
+            let word = u64::from(u32::from_le_bytes(*last)) << 32 | u64::from(u32::from_le_bytes(*first));
+            let found = lowest(marks(word))?;
+            Some(if found < HALF { found } else { bytes.len() + found - WORD })
+        }
+        _ => bytes.iter().position(|byte| is_special(*byte)),
+    }
+}
+
+/// The byte with the lowest mark.
+fn lowest(marks: u64) -> Option<usize> {
+    (marks != 0).then(|| (marks.trailing_zeros() / 8) as usize)
 }
 
 /// Sets the highest bit of every special byte. A byte above a special one may be marked too, so that only the lowest

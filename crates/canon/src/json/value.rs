@@ -199,11 +199,11 @@ impl Map {
     }
 
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.position(name).ok().map(|at| &self.0[at].1)
+        self.find(name).map(|at| &self.0[at].1)
     }
 
     pub fn contains(&self, name: &str) -> bool {
-        self.position(name).is_ok()
+        self.find(name).is_some()
     }
 
     /// Sets a member and returns the value it had before.
@@ -219,7 +219,7 @@ impl Map {
     }
 
     pub fn remove(&mut self, name: &str) -> Option<Value> {
-        self.position(name).ok().map(|at| self.0.remove(at).1)
+        self.find(name).map(|at| self.0.remove(at).1)
     }
 
     /// The members in canonical order.
@@ -240,6 +240,17 @@ impl Map {
         self.0.is_empty()
     }
 
+    /// Where a name stands. Most objects are small: lengths tell most names apart, and to look at all of them is faster
+    /// than to compare a few byte by byte.
+    fn find(&self, name: &str) -> Option<usize> {
+        const SMALL: usize = 16;
+        if self.0.len() > SMALL {
+            return self.position(name).ok();
+        }
+        self.0.iter().position(|(have, _)| have.as_str() == name)
+    }
+
+    /// Where a name stands, or where it belongs.
     fn position(&self, name: &str) -> Result<usize, usize> {
         self.0.binary_search_by(|(have, _)| cmp_utf16(have, name))
     }

@@ -19,9 +19,20 @@ pub(crate) fn before_reply(error: &reqwest::Error, deadlines: &Deadlines) -> Fai
     sort(error, error.is_connect())
 }
 
-/// The same for a connection without a client around it.
-pub(crate) fn before_reply_of(error: &(dyn Error + 'static)) -> Failure {
-    sort(error, error.is::<io::Error>())
+/// Sorts a failure to connect, without a client around it.
+pub(crate) fn on_connecting(error: &io::Error) -> Failure {
+    sort(error, true)
+}
+
+/// Sorts a failure of a connection on which no reply came.
+pub(crate) fn on_connection(error: &io::Error) -> Failure {
+    sort(error, false)
+}
+
+/// What came is not the head of a reply.
+pub(crate) fn no_head(is_too_long: bool) -> Failure {
+    let message = if is_too_long { "the head of the reply is too long" } else { "the reply is not HTTP" };
+    Failure::Wire(WireError::malformed(message))
 }
 
 fn sort(error: &(dyn Error + 'static), is_connect: bool) -> Failure {
@@ -91,12 +102,7 @@ fn of_tls(error: &rustls::Error) -> Option<Failure> {
 }
 
 fn of_http(error: &hyper::Error) -> Option<Failure> {
-    let message = match error {
-        error if error.is_parse_too_large() => "the head of the reply is too long",
-        error if error.is_parse() => "the reply is not HTTP",
-        _ => return None,
-    };
-    Some(Failure::Wire(WireError::malformed(message)))
+    (error.is_parse() || error.is_parse_too_large()).then(|| no_head(error.is_parse_too_large()))
 }
 
 fn of_system(error: &io::Error) -> Option<Failure> {

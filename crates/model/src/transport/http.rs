@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{HeaderName, HeaderValue};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
@@ -120,31 +120,36 @@ pub(crate) async fn exchange(
         response_bytes: 0,
         whole: None,
     };
-    let whole = tokio::time::timeout(deadlines.total, talk(sent, wire, how, deadlines, start, &mut seen)).await;
-    seen.result = whole.unwrap_or_else(|_| Err(timed_out("the last byte", deadlines.total)));
+    // One deadline after the other, not one around the other: each is a timer, and most replies need only the first.
+    seen.result = match tokio::time::timeout(deadlines.first_byte.min(deadlines.total), sent).await {
+        Err(_) if deadlines.total <= deadlines.first_byte => Err(timed_out("the last byte", deadlines.total)),
+        Err(_) => Err(timed_out("the first byte", deadlines.first_byte)),
+        Ok(Err(failure)) => Err(failure),
+        Ok(Ok(reply)) => {
+            let first_byte = start.elapsed();
+            seen.first_byte = Some(first_byte);
+            let left = deadlines.total.saturating_sub(first_byte);
+            let read = tokio::time::timeout(left, read_reply(reply, wire, how, start, &mut seen)).await;
+            read.unwrap_or_else(|_| Err(timed_out("the last byte", deadlines.total)))
+        }
+    };
     seen.latency = start.elapsed();
     link.settle().await;
     seen
 }
 
-async fn talk(
-    sent: impl Future<Output = Result<Reply, Failure>>,
+/// Reads a reply whose head is there.
+async fn read_reply(
+    response: Reply,
     wire: &dyn Wire,
     how: How,
-    deadlines: &Deadlines,
     start: Instant,
     seen: &mut Exchange,
 ) -> Result<Completion, Failure> {
-    let response = match tokio::time::timeout(deadlines.first_byte, sent).await {
-        Err(_) => return Err(timed_out("the first byte", deadlines.first_byte)),
-        Ok(Err(failure)) => return Err(failure),
-        Ok(Ok(response)) => response,
-    };
-    seen.first_byte = Some(start.elapsed());
     let status = response.status();
     seen.status = Some(status);
-    seen.request_id = request_id(response.headers());
-    let text = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+    seen.request_id = request_id(&response);
+    let text = |name: &str| response.text(name);
     let come_back = ComeBack { after: text("retry-after"), after_ms: text("retry-after-ms"), date: text("date") };
     seen.retry_after = come_back.wait(|| how.at.saturating_add(start.elapsed().as_millis() as u64));
     if matches!(status, ..200 | 204 | 205) {
@@ -160,7 +165,7 @@ async fn talk(
         return Err(Failure::Barred(PROXY_REFUSES.to_owned()));
     }
     if status >= 400 {
-        let headers = kept_headers(response.headers());
+        let headers = kept_headers(&response);
         // What the body says is a help; a body that cannot be read changes nothing.
         let read = read_all(response, MAX_REFUSAL, seen).await;
         let is_whole = read.is_ok();
@@ -169,13 +174,12 @@ async fn talk(
         seen.whole = (how.keeps && is_whole).then_some(Whole { status, headers, body });
         return Err(refused);
     }
-    if let Some(encoding) = encoding(response.headers()) {
+    if let Some(encoding) = encoding(&response) {
         let message = format!("the reply is encoded as `{encoding}`, which was not asked for");
         return Err(Failure::Wire(WireError::malformed(message)));
     }
-    let headers = if how.keeps { kept_headers(response.headers()) } else { BTreeMap::new() };
-    let kind = response.headers().get(reqwest::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    if how.streamed && is_stream(kind.unwrap_or_default()) {
+    let headers = if how.keeps { kept_headers(&response) } else { BTreeMap::new() };
+    if how.streamed && is_stream(response.text("content-type").unwrap_or_default()) {
         let mut body = how.keeps.then(Vec::new);
         let result = read_stream(response, wire, seen, &mut body).await;
         seen.whole = body.map(|body| Whole { status, headers, body });
@@ -215,9 +219,9 @@ fn is_overflow(message: &str) -> bool {
 }
 
 /// The headers that a cassette keeps. Everything else may hold what is nobody's business, such as cookies.
-fn kept_headers(headers: &HeaderMap) -> BTreeMap<String, String> {
+fn kept_headers(reply: &Reply) -> BTreeMap<String, String> {
     let names = REQUEST_IDS.iter().chain(&["content-type"]);
-    names.filter_map(|name| Some(((*name).to_owned(), sane(headers.get(*name)?.to_str().ok()?)?.to_owned()))).collect()
+    names.filter_map(|name| Some(((*name).to_owned(), sane(reply.text(name)?)?.to_owned()))).collect()
 }
 
 /// Whether the reply is what was asked for; some servers answer a request for a stream with a whole document.
@@ -226,9 +230,9 @@ fn is_stream(kind: &str) -> bool {
 }
 
 /// How the body is encoded, when it is. We ask for no compression: a small reply may be huge afterwards.
-fn encoding(headers: &HeaderMap) -> Option<String> {
-    let value = headers.get(reqwest::header::CONTENT_ENCODING)?;
-    let name = value.to_str().unwrap_or("?").trim().to_ascii_lowercase();
+fn encoding(reply: &Reply) -> Option<String> {
+    reply.header("content-encoding")?;
+    let name = reply.text("content-encoding").unwrap_or("?").trim().to_ascii_lowercase();
     (!name.is_empty() && name != "identity").then_some(name)
 }
 
@@ -336,8 +340,8 @@ impl Turn {
     }
 }
 
-fn request_id(headers: &HeaderMap) -> Option<String> {
-    let found = REQUEST_IDS.iter().find_map(|name| headers.get(*name)?.to_str().ok())?;
+fn request_id(reply: &Reply) -> Option<String> {
+    let found = REQUEST_IDS.iter().find_map(|name| reply.text(name))?;
     Some(sane(found)?.to_owned()).filter(|id| !id.contains(' '))
 }
 

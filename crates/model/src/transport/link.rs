@@ -1,7 +1,7 @@
 //! The way to an endpoint: the full client, or plain HTTP to this machine.
 
 use bytes::Bytes;
-use reqwest::header::HeaderMap;
+use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{Method, Url};
 
 use super::broken::{before_reply, breaks_rules};
@@ -23,6 +23,24 @@ pub(crate) enum Reply {
     Plain(Driven),
 }
 
+/// A part of a body.
+pub(crate) enum Chunk<'a> {
+    Own(Bytes),
+    /// It lies where the connection read it to.
+    Lent(&'a [u8]),
+}
+
+impl std::ops::Deref for Chunk<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Own(bytes) => bytes,
+            Self::Lent(bytes) => bytes,
+        }
+    }
+}
+
 /// A body that cannot be read to its end.
 pub(crate) struct Cut {
     /// It breaks the rules of HTTP, and did not just end too early.
@@ -35,14 +53,14 @@ impl Link {
         &self,
         url: &Url,
         headers: &HeaderMap,
-        body: Bytes,
+        body: &Bytes,
         deadlines: &Deadlines,
     ) -> Result<Reply, Failure> {
         match self {
             Self::Full(client, proxy) => {
                 let mut request = reqwest::Request::new(Method::POST, url.clone());
                 headers.clone_into(request.headers_mut());
-                *request.body_mut() = Some(body.into());
+                *request.body_mut() = Some(body.clone().into());
                 let response = client.execute(request).await.map_err(|error| {
                     let failure = before_reply(&error, deadlines);
                     match (failure, proxy) {
@@ -91,15 +109,23 @@ impl Reply {
     pub(crate) fn status(&self) -> u16 {
         match self {
             Self::Full(response) => response.status().as_u16(),
-            Self::Plain(reply) => reply.head().status.as_u16(),
+            Self::Plain(reply) => reply.head().status,
         }
     }
 
-    pub(crate) fn headers(&self) -> &HeaderMap {
+    /// The first value of a header field.
+    pub(crate) fn header(&self, name: &str) -> Option<&[u8]> {
         match self {
-            Self::Full(response) => response.headers(),
-            Self::Plain(reply) => &reply.head().headers,
+            Self::Full(response) => response.headers().get(name).map(HeaderValue::as_bytes),
+            Self::Plain(reply) => reply.head().get(name),
         }
+    }
+
+    /// The same as a text; `None` when it is none.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        let value = self.header(name)?;
+        let is_text = value.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
+        str::from_utf8(value).ok().filter(|_| is_text)
     }
 
     /// How long the body says it is.
@@ -111,10 +137,13 @@ impl Reply {
     }
 
     /// The next part of the body; `None` at its end.
-    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, Cut> {
+    pub(crate) async fn chunk(&mut self) -> Result<Option<Chunk<'_>>, Cut> {
         match self {
-            Self::Full(response) => response.chunk().await.map_err(|error| Cut { breaks_rules: breaks_rules(&error) }),
-            Self::Plain(reply) => reply.chunk().await.map_err(|error| Cut { breaks_rules: breaks_rules(&error) }),
+            Self::Full(response) => match response.chunk().await {
+                Ok(chunk) => Ok(chunk.map(Chunk::Own)),
+                Err(error) => Err(Cut { breaks_rules: breaks_rules(&error) }),
+            },
+            Self::Plain(reply) => Ok(reply.chunk().await?.map(Chunk::Lent)),
         }
     }
 }

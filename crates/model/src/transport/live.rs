@@ -121,7 +121,7 @@ impl Live {
             let at = (self.voice.clock)();
             let Endpoint { link, headers, deadlines, .. } = &*self.endpoint;
             ask.log.sent();
-            let sent = link.post(&url, headers, body.clone(), deadlines);
+            let sent = link.post(&url, headers, body, deadlines);
             let how = How { streamed: call.streamed, keeps: self.tape.is_some(), at };
             let mut seen = exchange(link, sent, &*self.voice.wire, how, deadlines).await;
             let result = std::mem::replace(&mut seen.result, Err(Failure::Broken(Class::Network, String::new())));

@@ -1,25 +1,41 @@
 //! Plain HTTP/1.1 to a server on this machine.
 //!
 //! Whoever asks drives the connection: no other task is woken for a reply, and a connection is back among the idle ones
-//! when the last byte was read. There is no TLS, no proxy and no redirect here.
+//! when the last byte was read. A short request is one write, its reply is one read, and neither makes anything that
+//! is thrown away with it. There is no TLS, no proxy and no redirect here.
 
-use std::convert::Infallible;
+mod framing;
+mod head;
+
 use std::future::poll_fn;
+use std::io::{self, ErrorKind, Write as _};
+use std::ops::Range;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
 
-use bytes::Bytes;
-use hyper::body::{Body, Frame, Incoming, SizeHint};
-use hyper::client::conn::http1::{self, Connection, SendRequest};
-use hyper::http::response::Parts;
-use hyper_util::rt::TokioIo;
 use reqwest::Url;
-use reqwest::header::{ACCEPT, HOST, HeaderMap, HeaderValue, USER_AGENT};
+use reqwest::header::{
+    ACCEPT, CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING, USER_AGENT,
+};
+use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
 use tokio::net::TcpStream;
 
-use super::broken::before_reply_of;
+use self::framing::{BreaksRules, Framing};
+use self::head::{Bad, Begun};
+use super::broken::{no_head, on_connecting, on_connection};
 use super::http::{Deadlines, Failure, timed_out};
+use super::link::Cut;
+
+pub(crate) use self::head::Head;
+
+/// A body up to this length goes out together with its head.
+const SHORT_BODY: usize = 16 << 10;
+/// Room for what is read: at first, and at most when that is used to the full.
+const FIRST_ROOM: usize = 8 << 10;
+const MOST_ROOM: usize = 64 << 10;
+/// The longest head of a reply.
+const LONGEST_HEAD: usize = 400 << 10;
 
 /// Connections to one server.
 #[derive(Debug)]
@@ -28,35 +44,38 @@ pub(crate) struct Plain {
     port: u16,
     /// What the server is called in requests.
     authority: HeaderValue,
-    agent: HeaderValue,
-    idle: std::sync::Arc<Idle>,
+    agent: &'static str,
+    idle: Arc<Idle>,
 }
 
 /// Connections that nobody uses.
 #[derive(Debug)]
 struct Idle {
-    links: Mutex<Vec<Wire>>,
+    wires: Mutex<Vec<Wire>>,
     most: usize,
 }
 
 /// One connection.
+#[derive(Debug)]
 struct Wire {
-    sender: SendRequest<Whole>,
-    driver: Pin<Box<Connection<TokioIo<TcpStream>, Whole>>>,
-}
-
-impl std::fmt::Debug for Wire {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Wire")
-    }
+    stream: TcpStream,
+    /// The last request.
+    request: Vec<u8>,
+    /// Room for what is read. What was read and not used yet is `come` of it.
+    room: Vec<u8>,
+    come: Range<usize>,
 }
 
 /// A reply whose body is read by whoever holds it.
 pub(crate) struct Driven {
-    head: Parts,
-    body: Incoming,
+    head: Head,
+    framing: Framing,
+    /// How long the body says it is.
+    announced: u64,
+    stays_open: bool,
+    /// `None` when the connection is over.
     wire: Option<Wire>,
-    idle: std::sync::Arc<Idle>,
+    idle: Arc<Idle>,
 }
 
 impl Plain {
@@ -69,40 +88,36 @@ impl Plain {
             None => base.host_str()?.to_owned(),
         };
         let authority = HeaderValue::from_str(&authority).ok()?;
-        let idle = std::sync::Arc::new(Idle { links: Mutex::new(Vec::new()), most });
-        (base.scheme() == "http").then_some(Self {
-            host,
-            port,
-            authority,
-            agent: HeaderValue::from_static(agent),
-            idle,
-        })
+        let idle = Arc::new(Idle { wires: Mutex::new(Vec::new()), most });
+        (base.scheme() == "http").then_some(Self { host, port, authority, agent, idle })
     }
 
     pub(super) async fn post(
         &self,
         url: &Url,
         headers: &HeaderMap,
-        body: Bytes,
+        body: &[u8],
         deadlines: &Deadlines,
     ) -> Result<Driven, Failure> {
-        let mut request = self.request(url, headers, body);
         // An idle connection may have been closed meanwhile. A request that never left goes out on another one.
         while let Some(mut wire) = self.idle.take() {
-            if !poll_fn(|cx| Poll::Ready(wire.is_alive(cx))).await {
+            if !wire.is_quiet() {
                 continue;
             }
-            match wire.send(request).await {
-                Ok((head, body)) => return Ok(self.driven(head, body, wire)),
-                Err((_, Some(unsent))) => request = unsent,
-                Err((error, None)) => return Err(before_reply_of(&error)),
+            self.write_request(&mut wire.request, url, headers, body);
+            match wire.ask(body).await {
+                Ok(begun) => return Ok(self.driven(begun, wire)),
+                Err(NoReply::NeverLeft(_)) => {}
+                Err(NoReply::Failed(failure)) => return Err(failure),
             }
         }
         let connecting = tokio::time::timeout(deadlines.connect, self.connect()).await;
         let mut wire = connecting.map_err(|_| timed_out("a connection", deadlines.connect))??;
-        match wire.send(request).await {
-            Ok((head, body)) => Ok(self.driven(head, body, wire)),
-            Err((error, _)) => Err(before_reply_of(&error)),
+        self.write_request(&mut wire.request, url, headers, body);
+        match wire.ask(body).await {
+            Ok(begun) => Ok(self.driven(begun, wire)),
+            Err(NoReply::NeverLeft(error)) => Err(on_connection(&error)),
+            Err(NoReply::Failed(failure)) => Err(failure),
         }
     }
 
@@ -111,151 +126,211 @@ impl Plain {
         drop(self.idle.take_all());
     }
 
-    fn driven(&self, head: Parts, body: Incoming, wire: Wire) -> Driven {
-        Driven { head, body, wire: Some(wire), idle: std::sync::Arc::clone(&self.idle) }
+    fn driven(&self, begun: Begun, wire: Wire) -> Driven {
+        let Begun { head, framing, stays_open } = begun;
+        let announced = framing.announced().unwrap_or(0);
+        Driven { head, framing, announced, stays_open, wire: Some(wire), idle: Arc::clone(&self.idle) }
     }
 
-    fn request(&self, url: &Url, headers: &HeaderMap, body: Bytes) -> hyper::Request<Whole> {
-        let mut request = hyper::Request::new(Whole(Some(body)));
-        *request.method_mut() = hyper::Method::POST;
+    /// The head, and a body that is short.
+    fn write_request(&self, request: &mut Vec<u8>, url: &Url, headers: &HeaderMap, body: &[u8]) {
+        request.clear();
+        let mut push = |parts: &[&[u8]]| parts.iter().for_each(|part| request.extend_from_slice(part));
         // What an address holds behind its host is what a request can hold.
-        let target = match url.query() {
-            Some(query) => format!("{}?{query}", url.path()).parse(),
-            None => url.path().parse(),
-        };
-        if let Ok(target) = target {
-            *request.uri_mut() = target;
+        push(&[b"POST ", url.path().as_bytes()]);
+        if let Some(query) = url.query() {
+            push(&[b"?", query.as_bytes()]);
         }
-        let all = request.headers_mut();
-        headers.clone_into(all);
-        all.insert(HOST, self.authority.clone());
-        all.insert(ACCEPT, HeaderValue::from_static("*/*"));
-        all.insert(USER_AGENT, self.agent.clone());
-        request
+        push(&[b" HTTP/1.1\r\n"]);
+        // Where the message goes and where it ends is not for a suite to say.
+        let ours = [HOST, ACCEPT, USER_AGENT, CONTENT_LENGTH, TRANSFER_ENCODING, CONNECTION];
+        for (name, value) in headers.iter().filter(|(name, _)| !ours.contains(name)) {
+            push(&[name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"]);
+        }
+        push(&[b"host: ", self.authority.as_bytes(), b"\r\naccept: */*\r\nuser-agent: ", self.agent.as_bytes()]);
+        // Writing into memory does not fail.
+        let _ = write!(request, "\r\ncontent-length: {}\r\n\r\n", body.len());
+        if body.len() <= SHORT_BODY {
+            request.extend_from_slice(body);
+        }
     }
 
     async fn connect(&self) -> Result<Wire, Failure> {
         let stream = TcpStream::connect((self.host.as_str(), self.port)).await;
-        let stream = stream.map_err(|error| before_reply_of(&error))?;
+        let stream = stream.map_err(|error| on_connecting(&error))?;
         // Without it a small request would wait for the acknowledgement of the one before.
         drop(stream.set_nodelay(true));
-        let shaken = http1::handshake(TokioIo::new(stream)).await;
-        let (sender, driver) = shaken.map_err(|error| before_reply_of(&error))?;
-        Ok(Wire { sender, driver: Box::pin(driver) })
+        Ok(Wire { stream, request: Vec::new(), room: vec![0; FIRST_ROOM], come: 0..0 })
     }
 }
 
 impl Idle {
     fn take(&self) -> Option<Wire> {
-        self.links.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        self.wires.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
     fn take_all(&self) -> Vec<Wire> {
-        std::mem::take(&mut *self.links.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.wires.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn put(&self, wire: Wire) {
-        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
-        if links.len() < self.most {
-            links.push(wire);
+        let mut wires = self.wires.lock().unwrap_or_else(PoisonError::into_inner);
+        if wires.len() < self.most {
+            wires.push(wire);
         }
     }
 }
 
-/// Why no reply came, and the request if it never left.
-type NotSent = (hyper::Error, Option<hyper::Request<Whole>>);
+/// Why no reply came.
+enum NoReply {
+    /// Not a byte of the request went out.
+    NeverLeft(io::Error),
+    Failed(Failure),
+}
 
 impl Wire {
-    /// Whether the connection can be used. Reads what the server may have said or closed meanwhile.
-    fn is_alive(&mut self, cx: &mut Context<'_>) -> bool {
-        self.driver.as_mut().poll(cx).is_pending() && self.sender.is_ready()
+    /// Whether the connection can be used: the server has neither closed it nor said anything unasked. It costs nothing
+    /// as long as nothing has come.
+    fn is_quiet(&self) -> bool {
+        matches!(self.stream.try_read(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock)
     }
 
-    async fn send(&mut self, request: hyper::Request<Whole>) -> Result<(Parts, Incoming), NotSent> {
-        let mut reply = std::pin::pin!(self.sender.try_send_request(request));
-        let driver = &mut self.driver;
-        let mut is_over = false;
-        let reply = poll_fn(|cx| {
-            if let Poll::Ready(reply) = reply.as_mut().poll(cx) {
-                return Poll::Ready(reply);
+    /// Sends the request and the rest of its body, and reads the head of the reply.
+    async fn ask(&mut self, body: &[u8]) -> Result<Begun, NoReply> {
+        let rest = if body.len() <= SHORT_BODY { &[][..] } else { body };
+        let (mut sent, mut broken) = (0, None);
+        self.come = 0..0;
+        poll_fn(|cx| {
+            // A server may answer before it has read everything, and close: what it said counts.
+            while broken.is_none() && sent < self.request.len() + rest.len() {
+                let left = match sent.checked_sub(self.request.len()) {
+                    None => &self.request[sent..],
+                    Some(sent) => &rest[sent..],
+                };
+                match Pin::new(&mut self.stream).poll_write(cx, left) {
+                    Poll::Ready(Ok(0)) => broken = Some(ErrorKind::WriteZero.into()),
+                    Poll::Ready(Ok(length)) => sent += length,
+                    Poll::Ready(Err(error)) if sent == 0 => return Poll::Ready(Err(NoReply::NeverLeft(error))),
+                    Poll::Ready(Err(error)) => broken = Some(error),
+                    Poll::Pending => break,
+                }
             }
-            // What the connection has to say of its end, the reply says too.
-            is_over = is_over || driver.as_mut().poll(cx).is_ready();
-            reply.as_mut().poll(cx)
-        });
-        match reply.await {
-            Ok(reply) => Ok(reply.into_parts()),
-            Err(mut error) => {
-                let unsent = error.take_message();
-                Err((error.into_error(), unsent))
+            self.poll_head(cx, &mut broken).map_err(NoReply::Failed)
+        })
+        .await
+    }
+
+    /// Reads until there is a head that is not followed by another one.
+    fn poll_head(&mut self, cx: &mut Context<'_>, broken: &mut Option<io::Error>) -> Poll<Result<Begun, Failure>> {
+        loop {
+            let come = &self.room[self.come.clone()];
+            if !come.is_empty() {
+                match Begun::parse(come) {
+                    Ok(Some((begun, length))) => {
+                        self.come.start += length;
+                        if begun.is_interim() {
+                            continue;
+                        }
+                        return Poll::Ready(Ok(begun));
+                    }
+                    Ok(None) if come.len() <= LONGEST_HEAD => {}
+                    Ok(None) => return Poll::Ready(Err(no_head(true))),
+                    Err(bad) => return Poll::Ready(Err(no_head(bad == Bad::TooLong))),
+                }
+            }
+            let read = ready!(self.poll_read(cx)).and_then(|length| match length {
+                0 => Err(io::Error::other("nothing more comes")),
+                _ => Ok(()),
+            });
+            if let Err(error) = read {
+                return Poll::Ready(Err(on_connection(broken.as_ref().unwrap_or(&error))));
             }
         }
+    }
+
+    /// Reads once, behind what has come already. Returns how much, which is nothing when the server has closed.
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        if self.come.is_empty() {
+            self.come = 0..0;
+        } else if self.come.end == self.room.len() {
+            self.room.copy_within(self.come.clone(), 0);
+            self.come = 0..self.come.len();
+        }
+        if self.come.end == self.room.len() {
+            // A head that does not fit: there is an end to how long it may be.
+            self.room.resize(self.room.len() * 2, 0);
+        }
+        let mut room = ReadBuf::new(&mut self.room[self.come.end..]);
+        ready!(Pin::new(&mut self.stream).poll_read(cx, &mut room))?;
+        let length = room.filled().len();
+        self.come.end += length;
+        if self.come == (0..self.room.len()) && self.room.len() < MOST_ROOM {
+            // Much is to come, it seems.
+            self.room.resize(self.room.len() * 2, 0);
+        }
+        Poll::Ready(Ok(length))
     }
 }
 
 impl Driven {
-    pub(super) fn head(&self) -> &Parts {
+    pub(super) fn head(&self) -> &Head {
         &self.head
     }
 
     pub(super) fn announced(&self) -> u64 {
-        self.body.size_hint().exact().unwrap_or(0)
+        self.announced
     }
 
-    pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, hyper::Error> {
+    /// The next part of the body, where it was read to; `None` at the end.
+    pub(super) async fn chunk(&mut self) -> Result<Option<&[u8]>, Cut> {
+        let part = poll_fn(|cx| self.poll_part(cx)).await?;
+        Ok(part.and_then(|part| self.wire.as_ref()?.room.get(part)))
+    }
+
+    fn poll_part(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Range<usize>>, Cut>> {
         loop {
-            let frame = poll_fn(|cx| self.poll_body(cx)).await.transpose()?;
-            match frame.map(Frame::into_data) {
-                None => return Ok(None),
-                Some(Ok(data)) => return Ok(Some(data)),
-                // Trailers say nothing that we ask for.
-                Some(Err(_)) => {}
+            if self.framing.is_over() {
+                self.release();
+                return Poll::Ready(Ok(None));
+            }
+            let Some(wire) = &mut self.wire else { return Poll::Ready(Ok(None)) };
+            let come = &wire.room[wire.come.clone()];
+            if !come.is_empty() {
+                let (part, used) = match self.framing.take(come) {
+                    Ok(taken) => taken,
+                    Err(BreaksRules) => return Poll::Ready(Err(self.cut(true))),
+                };
+                let start = wire.come.start;
+                wire.come.start += used;
+                if !part.is_empty() {
+                    return Poll::Ready(Ok(Some(start + part.start..start + part.end)));
+                }
+                continue;
+            }
+            match ready!(wire.poll_read(cx)) {
+                Ok(0) if self.framing == Framing::UntilClosed => self.wire = None,
+                Ok(0) | Err(_) => return Poll::Ready(Err(self.cut(false))),
+                Ok(_) => {}
             }
         }
     }
 
-    fn poll_body(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let mut polled = Pin::new(&mut self.body).poll_frame(cx);
-        if polled.is_pending()
-            && let Some(wire) = &mut self.wire
+    fn cut(&mut self, breaks_rules: bool) -> Cut {
+        self.wire = None;
+        Cut { breaks_rules }
+    }
+
+    /// Gives the connection back when the body is over.
+    fn release(&mut self) {
+        if let Some(mut wire) = self.wire.take()
+            // What nobody asked for must not answer the next question.
+            && wire.come.is_empty()
+            && self.stays_open
         {
-            if wire.driver.as_mut().poll(cx).is_ready() {
-                // Nothing more comes; what did come is in the body.
-                self.wire = None;
+            if wire.room.len() > MOST_ROOM {
+                wire.room = vec![0; FIRST_ROOM];
             }
-            polled = Pin::new(&mut self.body).poll_frame(cx);
+            self.idle.put(wire);
         }
-        let is_over = match &polled {
-            Poll::Ready(None) => true,
-            Poll::Ready(Some(Ok(_))) => self.body.is_end_stream(),
-            _ => false,
-        };
-        if is_over && let Some(mut wire) = self.wire.take() {
-            // One more turn lets the connection see that it is idle.
-            if wire.is_alive(cx) {
-                self.idle.put(wire);
-            }
-        }
-        polled
-    }
-}
-
-/// A body in one piece.
-struct Whole(Option<Bytes>);
-
-impl Body for Whole {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(self.0.take().map(|bytes| Ok(Frame::data(bytes))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.0.is_none()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.0.as_ref().map_or(0, |bytes| bytes.len() as u64))
     }
 }

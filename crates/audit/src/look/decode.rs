@@ -77,25 +77,34 @@ fn wide(bytes: &[u8]) -> Option<String> {
     if !(6..=MAX_WIDE).contains(&bytes.len()) || !bytes.len().is_multiple_of(2) {
         return None;
     }
-    let is_text = |text: &String| {
-        let count = text.chars().count();
-        let letters = text.chars().filter(|character| {
-            character.is_alphanumeric() || character.is_ascii_graphic() || character.is_whitespace()
-        });
-        letters.count() * 10 >= count * 9
+    let (marked, rest): (&[Unit], &[u8]) = match bytes {
+        [0xFF, 0xFE, rest @ ..] => (&[u16::from_le_bytes], rest),
+        [0xFE, 0xFF, rest @ ..] => (&[u16::from_be_bytes], rest),
+        _ => (&[u16::from_le_bytes, u16::from_be_bytes], bytes),
     };
-    let readings = match bytes {
-        [0xFF, 0xFE, rest @ ..] => vec![utf16(rest, u16::from_le_bytes)],
-        [0xFE, 0xFF, rest @ ..] => vec![utf16(rest, u16::from_be_bytes)],
-        _ => vec![utf16(bytes, u16::from_le_bytes), utf16(bytes, u16::from_be_bytes)],
+    // Hardly anything is one: a text is made when that is known.
+    let is_text = |unit: &&Unit| {
+        let (mut count, mut letters) = (0, 0);
+        for character in characters(rest, **unit) {
+            let is_letter = character.is_alphanumeric() || character.is_ascii_graphic() || character.is_whitespace();
+            (count, letters) = (count + 1, letters + usize::from(is_letter));
+        }
+        letters * 10 >= count * 9
     };
-    let texts: Vec<String> = readings.into_iter().filter(is_text).collect();
+    let texts: Vec<String> = marked.iter().filter(is_text).map(|unit| utf16(rest, *unit)).collect();
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
-fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
-    let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
-    char::decode_utf16(units).map(|character| character.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+/// How two bytes are a unit of UTF-16.
+type Unit = fn([u8; 2]) -> u16;
+
+fn utf16(bytes: &[u8], unit: Unit) -> String {
+    characters(bytes, unit).collect()
+}
+
+fn characters(bytes: &[u8], unit: Unit) -> impl Iterator<Item = char> {
+    let units = bytes.chunks_exact(2).map(move |pair| unit([pair[0], pair[1]]));
+    char::decode_utf16(units).map(|character| character.unwrap_or(char::REPLACEMENT_CHARACTER))
 }
 
 /// What a run of base32 says, when that is a text.

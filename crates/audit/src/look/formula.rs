@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, MatchKind};
 use proofmark_artefact::trajectory::Form;
 
 use super::layers::{Layer, View};
@@ -39,7 +39,9 @@ pub(super) fn formulas(text: &str, mut give: impl FnMut(Layer)) {
             ["10^", "10\u{2070}", "10\u{207B}", "10\u{B2}", "10\u{B3}", "10\u{B9}", "10<sup>", "{,}", "\\,", "\\!"];
         let powers = ('\u{2074}'..='\u{2079}').map(|sign| format!("10{sign}"));
         let fractions = FRACTIONS.iter().map(|(sign, _)| sign.to_string());
-        AhoCorasick::new(signs.into_iter().map(str::to_owned).chain(powers).chain(fractions)).ok()
+        let signs = signs.into_iter().map(str::to_owned).chain(powers).chain(fractions);
+        // With a rule for which of several counts, bytes are looked at many at once.
+        AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(signs).ok()
     });
     let Some(finder) = finder else { return };
     regions(text, finder.find_iter(text).map(|found| found.range()), |range: Range<usize>| {

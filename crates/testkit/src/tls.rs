@@ -7,6 +7,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::header::HOST;
@@ -79,6 +80,19 @@ impl Front {
 
     pub fn seen(&self) -> Handshakes {
         lock(&self.seen).clone()
+    }
+
+    /// The same once so many handshakes are over: a client that refuses is gone before its server knows. After some seconds it is
+    /// what it is.
+    pub fn seen_after(&self, handshakes: u64) -> Handshakes {
+        for _ in 0..1000 {
+            let seen = self.seen();
+            if seen.failed + seen.chosen.values().sum::<u64>() >= handshakes {
+                return seen;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        self.seen()
     }
 }
 

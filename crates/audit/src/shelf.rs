@@ -16,7 +16,7 @@ pub(crate) const LOG: usize = 512 * 1024;
 pub(crate) const SORT: usize = 8 * 1024;
 
 /// The mark of a name, and where it stands.
-const NAME: usize = MARK + 8;
+const NAME: usize = MARK + Spot::BYTES;
 
 /// A shelf that is being filled.
 pub struct Filling<T> {
@@ -44,7 +44,7 @@ impl<T: Serialize> Filling<T> {
         let spot = self.log.push(encode(thing, &mut self.bytes)?)?;
         let mut entry = [0; NAME];
         entry[..MARK].copy_from_slice(&mark(name.as_bytes()));
-        entry[MARK..].copy_from_slice(&spot.0.to_be_bytes());
+        entry[MARK..].copy_from_slice(&spot.to_bytes());
         self.names.push(entry)?;
         self.count += 1;
         Ok(())
@@ -191,9 +191,7 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<T> {
 }
 
 fn spot_of(entry: &[u8; NAME]) -> Spot {
-    let mut spot = [0; 8];
-    spot.copy_from_slice(&entry[MARK..]);
-    Spot(u64::from_be_bytes(spot))
+    Spot::read(&entry[MARK..])
 }
 
 #[cfg(test)]

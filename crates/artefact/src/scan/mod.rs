@@ -25,7 +25,7 @@ use std::ops::Range;
 use memchr::{memchr_iter, memchr3_iter, memmem};
 
 use self::hits::{Found, Hits};
-pub use self::needles::Needles;
+pub use self::needles::{Needles, sextet};
 use self::pass::{Pass, ends_in_word, starts_with_word};
 pub use self::plain::{Plain, undo};
 use self::unit::{Mode, Undone, unit};

@@ -270,11 +270,11 @@ impl Builder {
             let (from, to) = ((shift * 8).div_ceil(6), (shift + bytes.len()) * 8 / 6);
             let mut before = (from > 0).then(|| {
                 let bits = from * 6 - shift * 8;
-                (value(text[from - 1]), (1u8 << bits) - 1)
+                (sextet(text[from - 1]), (1u8 << bits) - 1)
             });
             let mut after = text.get(to).map(|character| {
                 let bits = (shift + bytes.len()) * 8 - to * 6;
-                (value(*character), 0x3F & !((1u8 << (6 - bits)) - 1))
+                (sextet(*character), 0x3F & !((1u8 << (6 - bits)) - 1))
             });
             let mut core = &text[from..to];
             // Folding leaves letters and digits alone.
@@ -428,7 +428,7 @@ fn weight(byte: u8, rest: &[u8]) -> usize {
 }
 
 /// The six bits of a base64 character of either alphabet.
-pub(super) fn value(character: u8) -> u8 {
+pub fn sextet(character: u8) -> u8 {
     match character {
         b'A'..=b'Z' => character - b'A',
         b'a'..=b'z' => character - b'a' + 26,

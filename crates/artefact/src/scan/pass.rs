@@ -4,7 +4,7 @@ use std::ops::{ControlFlow, Range};
 
 use super::fold::{Folded, fold, is_mark};
 use super::hits::{Found, Hits};
-use super::needles::{Base64Needle, Needles, Pair, Pattern, TextNeedle, joins_thousands, value};
+use super::needles::{Base64Needle, Needles, Pair, Pattern, TextNeedle, joins_thousands, sextet};
 use super::number::{LOOKAHEAD, Place, read_at};
 use super::unit::{Mode, Undone, What, character, unit};
 use super::window::{Gap, Window, is_first_byte};
@@ -288,7 +288,7 @@ impl View<'_> {
         }
         let fits = |byte: Option<&u8>, wanted: Option<(u8, u8)>| {
             wanted.is_none_or(|(bits, mask)| {
-                byte.is_some_and(|byte| is_base64(*byte) && (value(*byte) ^ bits) & mask == 0)
+                byte.is_some_and(|byte| is_base64(*byte) && (sextet(*byte) ^ bits) & mask == 0)
             })
         };
         let before = self.content[..found.from].iter().rev().take(4).find(|byte| !byte.is_ascii_whitespace());

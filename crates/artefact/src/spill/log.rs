@@ -13,6 +13,21 @@ use super::sort::scratch_file;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Spot(pub u64);
 
+impl Spot {
+    /// As many bytes as it takes in an entry of a sort.
+    pub const BYTES: usize = 8;
+
+    /// As bytes that sort as places do.
+    pub fn to_bytes(self) -> [u8; Self::BYTES] {
+        self.0.to_be_bytes()
+    }
+
+    /// The place at the beginning of some bytes; those that are not there are zeros.
+    pub fn read(bytes: &[u8]) -> Self {
+        Self(bytes.iter().chain(&[0; Self::BYTES]).take(Self::BYTES).fold(0, |spot, byte| spot << 8 | u64::from(*byte)))
+    }
+}
+
 /// A log that can be read while it grows.
 pub struct Log {
     /// Entries that are not in the file, each with its length before it.
@@ -163,6 +178,14 @@ mod tests {
             }
             prop_assert!(walk.next_entry().unwrap().is_none());
         }
+    }
+
+    #[test]
+    fn a_place_comes_back_from_its_bytes() {
+        for spot in [0, 1, 255, 256, u64::MAX].map(Spot) {
+            assert_eq!(Spot::read(&[&spot.to_bytes()[..], b"more"].concat()), spot);
+        }
+        assert!(Spot(255).to_bytes() < Spot(256).to_bytes());
     }
 
     #[test]

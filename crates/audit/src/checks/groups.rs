@@ -7,7 +7,7 @@ use proofmark_artefact::spill::{MARK, Sorter, Spot, mark};
 use crate::shelf::SORT;
 
 /// Where the note begins: behind the mark of the group and the place of the sample.
-const NOTE: usize = MARK + 8;
+const NOTE: usize = MARK + Spot::BYTES;
 
 /// Entries of `N` bytes: 24 for the group and the sample, the rest is the note.
 pub(super) struct Groups<const N: usize>(Sorter<N>);
@@ -24,9 +24,7 @@ pub(super) struct Noted<const N: usize>([u8; N]);
 
 impl<const N: usize> Noted<N> {
     pub(super) fn spot(&self) -> Spot {
-        let mut spot = [0; 8];
-        spot.copy_from_slice(&self.0[MARK..NOTE]);
-        Spot(u64::from_be_bytes(spot))
+        Spot::read(&self.0[MARK..])
     }
 
     pub(super) fn note(&self) -> &[u8] {
@@ -39,7 +37,7 @@ impl<const N: usize> Groups<N> {
     pub(super) fn push(&mut self, group: &[u8], spot: Spot, note: &[u8]) -> io::Result<()> {
         let mut entry = [0; N];
         entry[..MARK].copy_from_slice(&mark(group));
-        entry[MARK..NOTE].copy_from_slice(&spot.0.to_be_bytes());
+        entry[MARK..NOTE].copy_from_slice(&spot.to_bytes());
         entry[NOTE..NOTE + note.len()].copy_from_slice(note);
         self.0.push(entry)
     }

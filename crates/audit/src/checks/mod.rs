@@ -11,7 +11,6 @@ mod isolation;
 mod leakage;
 mod no_work;
 mod null_agents;
-mod oracle;
 mod plea;
 mod rescore;
 mod split;
@@ -96,7 +95,7 @@ pub const CHECKS: [Check; 11] = [
         severity: Severity::Critical,
         about: "the gold answer reached the agent from the benchmark's own data, an answer key or beside its question",
         needs: "tool results, whole or scanned whole, and gold answers",
-        begin: || Box::new(leakage::Leakage::default()),
+        begin: || Box::new(leakage::Leakage::of_results()),
     },
     Check {
         id: "AUD-2",
@@ -112,7 +111,7 @@ pub const CHECKS: [Check; 11] = [
         severity: Severity::Critical,
         about: "the gold answer stands in what the agent was given, where the task itself does not show it",
         needs: "whole prompts, tool descriptions and gold answers",
-        begin: || Box::new(oracle::Oracle::default()),
+        begin: || Box::new(leakage::Leakage::of_prompts()),
     },
     Check {
         id: "AUD-4",

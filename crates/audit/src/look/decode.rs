@@ -1,5 +1,6 @@
 //! Runs of base64, base32 and hex, read as texts.
 
+use proofmark_artefact::scan::sextet;
 use proofmark_artefact::trajectory::Form;
 
 /// How much of a run is looked at to see how it is to be read.
@@ -181,17 +182,6 @@ fn unbase64(code: &[u8]) -> Vec<u8> {
         bytes.extend(&bits.to_be_bytes()[1..1 + (group.len() * 6 / 8)]);
     }
     bytes
-}
-
-/// The six bits of a base64 character of either alphabet.
-fn sextet(byte: u8) -> u8 {
-    match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a' + 26,
-        b'0'..=b'9' => byte - b'0' + 52,
-        b'+' | b'-' => 62,
-        _ => 63,
-    }
 }
 
 pub(super) fn is_code(byte: u8) -> bool {

@@ -30,7 +30,7 @@ pub(super) enum View {
 /// The shortest run that is decoded: four characters have so many in two layers.
 const MIN_RUN: usize = 8;
 /// A shorter run than this may be a word, and is decoded when it looks like none.
-const WORD: usize = 16;
+pub(super) const WORD: usize = 16;
 
 /// Gives all parts of a text that hold something encoded, in order for each kind.
 pub(super) fn layers(text: &str, mut give: impl FnMut(Layer)) {
@@ -139,7 +139,7 @@ fn stretches(content: &[u8], shortest: usize, mut give: impl FnMut(Range<usize>)
 }
 
 /// Whether a short run has letters of both cases in an order that no word has, or capitals among digits.
-fn is_no_word(run: &[u8]) -> bool {
+pub(super) fn is_no_word(run: &[u8]) -> bool {
     let has = |is: fn(&u8) -> bool| run.iter().any(is);
     let is_hex = run.iter().all(u8::is_ascii_hexdigit) && has(u8::is_ascii_digit);
     let rises = run.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());

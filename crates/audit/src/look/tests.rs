@@ -8,6 +8,7 @@ use proofmark_artefact::trajectory::Form;
 use proofmark_canon::Value;
 use proptest::prelude::*;
 
+use super::layers::{WORD, is_no_word};
 use super::*;
 
 const QUESTION: &str = "In the spring of 1931, which member of the Ridgeway Gliding Club repaired the tail of the club's \
@@ -328,7 +329,10 @@ proptest! {
         before in prose(),
         after in prose(),
     ) {
-        let text = format!("{before} {} {after}", outer.over(&inner.over(&answer)));
+        let written = outer.over(&inner.over(&answer));
+        // A short run that may be a word is not decoded: now and then chance makes one.
+        prop_assume!(written.len() >= WORD || is_no_word(written.trim_end_matches('=').as_bytes()));
+        let text = format!("{before} {written} {after}");
         let found = watch(&answer, QUESTION).leaks(&text, None);
         prop_assert!(!found.is_empty(), "{:?} in {:?}: {}", inner, outer, text);
     }

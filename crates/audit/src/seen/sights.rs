@@ -11,7 +11,7 @@ use super::Seen;
 use crate::shelf::{LOG, SORT, decode, encode};
 
 /// Where a sample is, and where what one of its trajectories shows. The latter grows with the file of trajectories.
-const ENTRY: usize = 16;
+const ENTRY: usize = 2 * Spot::BYTES;
 
 /// What trajectories show, while they are looked through.
 pub struct Sights {
@@ -31,8 +31,8 @@ impl Sights {
     pub fn push(&mut self, sample: Spot, seen: &Seen) -> io::Result<()> {
         let at = self.log.push(encode(seen, &mut self.bytes)?)?;
         let mut entry = [0; ENTRY];
-        entry[..8].copy_from_slice(&sample.0.to_be_bytes());
-        entry[8..].copy_from_slice(&at.0.to_be_bytes());
+        entry[..Spot::BYTES].copy_from_slice(&sample.to_bytes());
+        entry[Spot::BYTES..].copy_from_slice(&at.to_bytes());
         self.order.push(entry)
     }
 
@@ -84,26 +84,20 @@ pub struct Joined<'a> {
 impl Joined<'_> {
     /// The next sample that has a trajectory.
     fn next_sample(&self) -> Option<Spot> {
-        self.next.map(|entry| number(&entry, 0))
+        self.next.map(|entry| Spot::read(&entry))
     }
 
     /// What all trajectories of a sample show. Samples are asked for in their order.
     pub fn of(&mut self, sample: Spot) -> io::Result<Seen> {
         let mut seen = Seen::default();
-        while let Some(entry) = self.next.filter(|entry| number(entry, 0) <= sample) {
-            if number(&entry, 0) == sample {
-                seen.join(decode(&self.log.get(number(&entry, 8))?)?);
+        while let Some(entry) = self.next.filter(|entry| Spot::read(entry) <= sample) {
+            if Spot::read(&entry) == sample {
+                seen.join(decode(&self.log.get(Spot::read(&entry[Spot::BYTES..]))?)?);
             }
             self.next = self.walk.next().transpose()?;
         }
         Ok(seen)
     }
-}
-
-fn number(entry: &[u8; ENTRY], from: usize) -> Spot {
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&entry[from..from + 8]);
-    Spot(u64::from_be_bytes(bytes))
 }
 
 #[cfg(test)]

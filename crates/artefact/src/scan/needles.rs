@@ -428,6 +428,7 @@ fn weight(byte: u8, rest: &[u8]) -> usize {
 }
 
 /// The six bits of a base64 character of either alphabet.
+#[inline]
 pub fn sextet(character: u8) -> u8 {
     match character {
         b'A'..=b'Z' => character - b'A',
